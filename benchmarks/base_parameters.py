@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pinocchio as pin
+from reproduction.base_parameters import PUMA
 
 import zveno
-from zveno import BaseModel, base_parameters
+from zveno.base_parameters import BaseModel
+from zveno.base_parameters.analyse import base_parameters
 from zveno.base_parameters.regressor import base_kernel
-from zveno.documents.base_parameters_000.basis_dynamics import BasisModel
-from zveno.documents.base_parameters_000.coordinate_matrix import coordinate_matrix, echelon_columns
-from zveno.documents.base_parameters_000.reproduce import PUMA
+from zveno.documents.base_parameters import BasisModel, coordinate_matrix, echelon_columns
 from zveno.mechanism import Joint, Link, Mechanism, Revolute, assemble
 from zveno.spatial.rotations import elementary
 from zveno.spatial.transforms import transform

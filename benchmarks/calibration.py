@@ -9,14 +9,14 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import zveno
+from zveno.calibration._identifiability.analysis import identifiability
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.fit.solve import solve
 from zveno.calibration.fit.structure import structure
 from zveno.calibration.fit.weighting import FitOptions
-from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import Position, RelativePose
 from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import Campaign, prepared
+from zveno.calibration.measurements.campaigns import Dataset, prepared
 from zveno.calibration.model.kinematics import frame_motion
 from zveno.calibration.model.models import redundant_model
 from zveno.spatial.rotations import exp
@@ -61,7 +61,7 @@ def _calibration() -> list[Row]:
     return out
 
 
-def _campaign(robot, n: int, kind) -> Campaign:
+def _campaign(robot, n: int, kind) -> Dataset:
     rng = np.random.default_rng(0)
     model = redundant_model(robot.mechanism)
     values = 1e-3 * rng.normal(size=len(model.terms))
@@ -71,8 +71,8 @@ def _campaign(robot, n: int, kind) -> Campaign:
     T[:, :3, :3] = [R @ exp(turn) for R, turn in zip(T[:, :3, :3], 1e-4 * rng.normal(size=(n, 3)), strict=True)]
     if isinstance(kind, Position):
         points = np.array([slot.value[:, 3] for slot in kind.right])
-        return Campaign(kind, q, np.einsum("nij,kj->nki", T, points)[..., :3] + 1e-4 * rng.normal(size=(n, 3, 3)))
-    return Campaign(kind, q, T)
+        return Dataset(kind, q, np.einsum("nij,kj->nki", T, points)[..., :3] + 1e-4 * rng.normal(size=(n, 3, 3)))
+    return Dataset(kind, q, T)
 
 
 def _plain_fits(robot, campaign):

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import zveno
-from zveno.calibration import calibrate
+from zveno.calibration.estimate import calibrate
 from zveno.calibration.files.tables import campaign_from
 from zveno.calibration.fit.choosing import choose_parameters
 from zveno.calibration.fit.estimating import fit_noise, fit_prior_scales
@@ -48,7 +48,7 @@ SETS = (
 
 
 def run() -> list[Row]:
-    """CPU seconds of one fit, ours alone and with evidence, held-out fits and advice; held-out errors in metres."""
+    """CPU seconds of one fit, ours alone and with all of `calibrate`; held-out errors in metres."""
     try:
         import figaroh  # noqa: F401  (only whether it is there)
     except ImportError:

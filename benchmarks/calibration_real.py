@@ -1,6 +1,6 @@
 """Nested held-out errors of calibrations on real robots: the table of docs/calibration.md.
 
-Everything (terms, prior scales, noise, flags, events) is found without the postures that are judged: an eighth of
+Everything (terms, prior scales, noise, flags) is found without the postures that are judged: an eighth of
 them, or a place of sockets, at a time; every posture is judged once. Needs the folder of real measurements beside
 the checkout and example-robot-data; sets that are not there have no rows.
 """
@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import zveno
-from zveno.calibration import calibrate
-from zveno.calibration.files.tables import read_campaign
+from zveno.calibration.estimate import calibrate
+from zveno.calibration.files.tables import read_dataset
 from zveno.calibration.measurements import Camera, RelativePosition, Sockets
-from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.measurements.campaigns import Dataset
 
 from .timing import Row
 
@@ -38,7 +38,7 @@ def run() -> list[Row]:
 
 
 def nested(
-    robot: zveno.Robot, campaign: Campaign, parts: np.ndarray, squared: bool = False, **options
+    robot: zveno.Robot, campaign: Dataset, parts: np.ndarray, squared: bool = False, **options
 ) -> dict[str, tuple[float, str]]:
     """Mean (or root of the mean squared) error of all rows by kind of reading, with its unit."""
     sums: dict[str, list] = {}
@@ -54,7 +54,7 @@ def nested(
     return {name: (mean**0.5, unit) for name, (mean, unit) in means.items()} if squared else means
 
 
-def sets() -> Iterator[tuple[str, zveno.Robot, Campaign, np.ndarray]]:
+def sets() -> Iterator[tuple[str, zveno.Robot, Dataset, np.ndarray]]:
     """Name, robot, campaign, and the part (n,) that every posture is judged in."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", zveno.ZvenoWarning)
@@ -63,7 +63,7 @@ def sets() -> Iterator[tuple[str, zveno.Robot, Campaign, np.ndarray]]:
         yield from _sockets()
 
 
-def _tables() -> Iterator[tuple[str, zveno.Robot, Campaign, np.ndarray]]:
+def _tables() -> Iterator[tuple[str, zveno.Robot, Dataset, np.ndarray]]:
     for name, urdf, pattern, kind in (
         ("TALOS, contacts", "talos_full_v2.urdf", "talos_contact/*left_arm*.csv", {"frame": "arm_left_7_link"}),
         ("TIAGo, all markers", "tiago_no_hand.urdf", "tiago_mocap/*.csv", {"frame": "arm_7_link"}),
@@ -73,23 +73,23 @@ def _tables() -> Iterator[tuple[str, zveno.Robot, Campaign, np.ndarray]]:
             continue
         robot = zveno.load(model)
         unknown = name.startswith("TALOS")
-        campaign = read_campaign(file, robot.mechanism, RelativePosition(**kind, unknown_points=unknown))
+        campaign = read_dataset(file, robot.mechanism, RelativePosition(**kind, unknown_points=unknown))
         yield name, robot, campaign, np.arange(len(campaign)) % EIGHTHS
         if not unknown:
             y = campaign.y.reshape(len(campaign), -1)[:, :3]
-            marker = Campaign(RelativePosition(**kind, unknown_points=True), campaign.q, y)
+            marker = Dataset(RelativePosition(**kind, unknown_points=True), campaign.q, y)
             yield "TIAGo, one marker", robot, marker, np.arange(len(marker)) % EIGHTHS
 
 
-def _camera() -> Iterator[tuple[str, zveno.Robot, Campaign, np.ndarray]]:
+def _camera() -> Iterator[tuple[str, zveno.Robot, Dataset, np.ndarray]]:
     file = DATA / "fr3_camera" / "calib_data.npz"
     if file.exists():
         data = np.load(file)
-        campaign = Campaign(Camera(), data["joint_positions"], data["camera_poses"])
+        campaign = Dataset(Camera(), data["joint_positions"], data["camera_poses"])
         yield "FR3 with a camera", zveno.load("panda"), campaign, np.arange(len(campaign)) % EIGHTHS
 
 
-def _sockets() -> Iterator[tuple[str, zveno.Robot, Campaign, np.ndarray]]:
+def _sockets() -> Iterator[tuple[str, zveno.Robot, Dataset, np.ndarray]]:
     for arm in PANDAS:
         folder = DATA / "ball_in_socket"
         if not (folder / arm).exists():
@@ -101,7 +101,7 @@ def _sockets() -> Iterator[tuple[str, zveno.Robot, Campaign, np.ndarray]]:
             q.append(np.pad(rows, ((0, 0), (0, robot.n_q - rows.shape[1]))))
             groups += [f"{file.parent.name}/{file.stem}"] * len(rows)
         places = np.unique([group.partition("/")[0] for group in groups], return_inverse=True)[1]
-        campaign = Campaign(Sockets(frame="ball_link"), np.concatenate(q), groups=tuple(groups))
+        campaign = Dataset(Sockets(frame="ball_link"), np.concatenate(q), groups=tuple(groups))
         yield arm, robot, campaign, places
 
 

@@ -71,7 +71,7 @@ class Compiled:
             raise SystemExit("there is no C compiler")
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder)
-            done = robot.export_c(["inverse_kinematics"], place, redundant=redundant, timed=False)
+            done = robot.export_c(["inverse_kinematics"], place, redundant_joint=redundant, timed=False)
             name = done.functions[0].name
             text = (place / f"{name}.c").read_text()
             self.bounds = [int(bound) for _, bound in TRIPS.findall(text)]

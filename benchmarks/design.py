@@ -14,13 +14,13 @@ import time
 import warnings
 
 import numpy as np
+from reproduction import plan_study as study
 
 import zveno
 from zveno.calibration.measurements import Pose
-from zveno.design.criteria import named_criterion
-from zveno.design.exchange import information, select
-from zveno.design.planned_rows import PlannedRows
-from zveno.documents.calibration_001 import plan_study as study
+from zveno.calibration.planning.criteria import named_criterion
+from zveno.calibration.planning.exchange import information, select
+from zveno.calibration.planning.planned_rows import PlannedRows
 
 from .timing import Row, interleaved
 

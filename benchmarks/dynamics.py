@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 
 import zveno
+from zveno import simulation
 
 from .models import Pair
 from .timing import Row, interleaved
@@ -118,7 +119,7 @@ def _held(name: str, pair: Pair) -> list[Row]:
     pin.initConstraintDynamics(model, data, contacts, states)
     settings = pin.ProximalSettings(1e-12, 0.0, 10)
     few = [tuple(x[i] for x in pair.pin_states) for i in range(64)]
-    held = [zveno.PointContact(link)]
+    held = [simulation.BallJoint(link)]
 
     def theirs():
         for q, v, tau in few:
@@ -126,7 +127,7 @@ def _held(name: str, pair: Pair) -> list[Row]:
             pin.computeConstraintDynamicsDerivatives(model, data, contacts, states, settings)
 
     def ours():
-        return zveno.constrained_dynamics_derivatives(pair.robot, pair.q, pair.v, pair.a, held)
+        return simulation.constrained_dynamics_derivatives(pair.robot, pair.q, pair.v, pair.a, held)
 
     times = interleaved({"ours": ours, "theirs": theirs}, 1, repeats=9)
     label = f"{name}: derivatives of constrained dynamics, batch 1024"

@@ -80,7 +80,7 @@ def _sixteen() -> list[Row]:
 def _panda() -> list[Row]:
     """The sample of 48 slices, of which the times were promised, and whole self-motions, which came after it."""
     rows = []
-    for what, options in (("48 slices", "slices=48"), ("whole self-motions", "")):
+    for what, options in (("48 slices", "samples=48"), ("whole self-motions", "")):
         cold, warm = ik_native.first_answers("panda", "ur5", options)
         rows += [
             Row(f"panda: first answer, {what}, empty cache", cold, PANDA, "promised", 1.0),

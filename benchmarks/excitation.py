@@ -16,11 +16,12 @@ import numpy as np
 from scipy.signal import firwin
 
 import zveno
-from zveno.design.excitation.curves import FourierBasis
-from zveno.design.excitation.limits import motion_limits
-from zveno.design.excitation.optimise import BATCH, random_motions
-from zveno.design.excitation.setup import excitation_problem
+from zveno import identification
 from zveno.fit.threads import one_thread
+from zveno.identification.excitation.curves import FourierBasis
+from zveno.identification.excitation.optimise import BATCH, random_motions
+from zveno.identification.excitation.setup import excitation_problem
+from zveno.motion_limits import motion_limits
 
 from .excitation_figaroh import FINE, planned
 from .timing import Row
@@ -42,14 +43,12 @@ def run() -> list[Row]:
 def _against_random() -> list[Row]:
     robot = zveno.load("panda")
     start = time.perf_counter()
-    plan = robot.plan_excitation(10.0, harmonics=5, **PANDA)
+    plan = identification.plan_excitation(robot, 10.0, harmonics=5, **PANDA)
     taken = time.perf_counter() - start
-    limits, _ = motion_limits(robot, None, 0.02, *(PANDA[k] for k in ("velocity", "acceleration")), None,
-                              PANDA["torque"], 0.1)  # fmt: skip
+    limits, _ = motion_limits(robot, None, PANDA["velocity"], PANDA["acceleration"], None, PANDA["torque"])
     problem = excitation_problem(
-        robot, limits, FourierBasis(10.0, 5), ends="rest", criterion="D", drives=True, payload=None, have=None,
-        clearance=None, torque_sigma=1.0, rate=100.0,
-    )  # fmt: skip
+        robot, limits, FourierBasis(10.0, 5), drives=True, payload=None, have=None, clearance=None, torque_sigma=1.0
+    )
     rng, best, n = np.random.default_rng(1), -np.inf, 0
     with one_thread():
         while n < N_RANDOM:
@@ -72,17 +71,16 @@ def _against_recorded() -> list[Row]:
             rows.append(Row(f"{name}: recorded trajectory", float("nan"), float("nan"), "no data here", bar, "σ"))
             continue
         names = robot.joint_names
-        plan = robot.plan_excitation(
+        plan = identification.plan_excitation(
+            robot,
             10.0,
             limits={n: (lo, hi) for n, lo, hi in zip(names, q.min(axis=0), q.max(axis=0), strict=True)},
-            margin=0.0,
             velocity=abs(v).max(axis=0),
             acceleration=abs(a).max(axis=0),
             torque=np.inf,
-            rate=len(q) / seconds,
         )
         rank = len(plan.names)
-        as_long = plan.log_det + rank * np.log(seconds / plan.duration)
+        as_long = plan.log_det + rank * np.log(len(q) / (plan.rate * plan.duration))
         gain = float(np.exp((as_long - _log_det(robot, q, v, a)) / (2 * rank)))
         rows.append(Row(f"{name}: σ within the same extents, {seconds:.3g} s", 1.0, gain, "as recorded", bar, "σ"))
     return rows
@@ -101,8 +99,8 @@ def _against_figaroh() -> list[Row]:
         return []
     seconds, q, v, a = theirs
     start = time.process_time()
-    plan = robot.plan_excitation(
-        len(q) / FINE, velocity=velocity, acceleration=abs(a).max(axis=0), torque=torque, rate=FINE
+    plan = identification.plan_excitation(
+        robot, len(q) / FINE, velocity=velocity, acceleration=abs(a).max(axis=0), torque=torque
     )
     ours = time.process_time() - start
     gain = float(np.exp((plan.log_det - _log_det(robot, q, v, a)) / (2 * len(plan.names))))
@@ -115,7 +113,7 @@ def _against_figaroh() -> list[Row]:
 def _log_det(robot: zveno.Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> float:
     """Of the information of the base parameters with drives, for a torque noise of 1."""
     base = robot.base_parameters(drives=True, loops=())
-    W = np.concatenate([robot.regressor(q, v, a), robot.drive_regressor(v, a)], axis=-1)
+    W = np.concatenate([robot.regressor(q, v, a), robot.kernel("drive_regressor")(v, a)], axis=-1)
     A = W[..., base.regressor_columns].reshape(-1, base.rank)
     return float(np.linalg.slogdet(A.T @ A)[1])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import tempfile
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +22,7 @@ def _robot() -> zveno.Robot:
 
 def read_log(path: Path) -> str | None:
     """What is wrong with a log that was read, or None."""
-    log = zveno.read_log(path, _robot(), gains=1.0)
+    log = zveno.identification.read_log(path, _robot(), gains=1.0)
     whole = log.arrays()
     if not all(np.isfinite(x).all() for x in (whole.t, whole.q, whole.tau)):
         return "numbers are not finite"
@@ -38,12 +37,12 @@ def _columns() -> dict[str, np.ndarray]:
 
 
 def text_seeds() -> list[bytes]:
-    """CSV with commas, semicolons and blanks, with and without a header."""
+    """CSV with commas, semicolons and blanks."""
     columns = _columns()
     rows = [[f"{x:.6g}" for x in row] for row in zip(*columns.values(), strict=True)]
     comma = "\n".join(",".join(row) for row in [list(columns), *rows])
     semicolon = "# angle = deg\n" + comma.replace(",", ";").replace(".", ",")
-    return [text.encode() for text in (comma, semicolon, "\n".join(" ".join(row) for row in rows))]
+    return [text.encode() for text in (comma, semicolon, comma.replace(",", " "))]
 
 
 def npz_seeds() -> list[bytes]:
@@ -54,45 +53,3 @@ def npz_seeds() -> list[bytes]:
         save(stream, t=T, q=WAVES[:, :2], tau=WAVES[:, 2:4])
         seeds.append(stream.getvalue())
     return seeds
-
-
-def mat_seeds() -> list[bytes]:
-    """Arrays of MATLAB: version 5, packed and not, in a structure, and version 4."""
-    from scipy.io import savemat
-
-    data = {"t": T, "q": WAVES[:, :2].T, "tau": WAVES[:, 2:4].T}
-    seeds = []
-    for content, options in ((data, {}), ({"log": data}, {"do_compression": True}), (data, {"format": "4"})):
-        stream = io.BytesIO()
-        savemat(stream, content, **options)
-        seeds.append(stream.getvalue())
-    return seeds
-
-
-def parquet_seeds() -> list[bytes]:
-    """A table that polars wrote."""
-    import polars
-
-    stream = io.BytesIO()
-    polars.DataFrame(_columns()).write_parquet(stream)
-    return [stream.getvalue()]
-
-
-@cache
-def mcap_seeds() -> list[bytes]:
-    """Joint states in MCAP."""
-    from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import Stores, get_typestore
-
-    store, kind = get_typestore(Stores.LATEST), "sensor_msgs/msg/JointState"
-    stamp, header, state = (
-        store.types[name] for name in ("builtin_interfaces/msg/Time", "std_msgs/msg/Header", kind)
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        with Writer(Path(folder) / "bag", version=9, storage_plugin=StoragePlugin.MCAP) as bag:
-            topic = bag.add_connection("/joint_states", kind, typestore=store)
-            for k, row in enumerate(WAVES):
-                names = list(_robot().joint_names)
-                message = state(header(stamp(1, k * 10**6), ""), names, row[:2], row[2:4], row[4:6])
-                bag.write(topic, 10**9 + k * 10**6, store.serialize_cdr(message, kind))
-        return [next((Path(folder) / "bag").glob("*.mcap")).read_bytes()]

@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 
 import zveno
+from zveno import identification
 
 from .identification_figaroh import identified
 from .timing import Row
@@ -40,7 +41,7 @@ REFERENCE = {
 """Published for the TX40: friction, rotor inertia at the joint, and inertia and friction between joints 5 and 6."""
 
 
-def recording(name: str, whole: bool = False) -> tuple[zveno.Robot, zveno.Log]:
+def recording(name: str, whole: bool = False) -> tuple[zveno.Robot, identification.Log]:
     """The robot and its log; `whole` takes all rows of the TX40 instead of 0.05–7.68 s."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", zveno.ZvenoWarning)  # about inertias of the TIAGo's model
@@ -50,23 +51,25 @@ def recording(name: str, whole: bool = False) -> tuple[zveno.Robot, zveno.Log]:
             q = np.linalg.solve(N, _table("tx40/pos_read_data.csv").T).T + np.pi / 2 * np.array([0, -1, 1, 0, 0, 0])
             tau = _table("tx40/curr_data.csv") @ N
             rows = slice(None) if whole else slice(250, 38400)
-            return robot, zveno.Log.of(robot, np.arange(len(q))[rows] * 2e-4, q[rows], tau[rows])
+            return robot, identification.Log.of(robot, np.arange(len(q))[rows] * 2e-4, q[rows], tau[rows])
         if name == "ur10":
             robot, table = zveno.load("ur10"), _table("ur10_dynamics/ur10_exciting_trajectory.csv")
-            return robot, zveno.Log.of(robot, table[:, 1], table[:, 2:8], table[:, 14:20], table[:, 8:14])
+            return robot, identification.Log.of(robot, table[:, 1], table[:, 2:8], table[:, 14:20], table[:, 8:14])
         robot = zveno.load(DATA / "tiago_dynamics" / "tiago_schunk.urdf")
     q, v, tau = (
         _table(f"tiago_dynamics/tiago_{word}.csv")[TIAGO_MOVES] for word in ("position", "velocity", "effort")
     )
     names = ["torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 8))]
-    return robot, zveno.Log.of(robot, q[:, 0], q[:, 1:], tau[:, 1:] * TIAGO_GAINS, v[:, 1:], joint_names=names)
+    return robot, identification.Log.of(
+        robot, q[:, 0], q[:, 1:], tau[:, 1:] * TIAGO_GAINS, v[:, 1:], joint_names=names
+    )
 
 
 def _table(name: str) -> np.ndarray:
     return np.loadtxt(DATA / name, delimiter=",", skiprows=1)
 
 
-def deviations(found: zveno.Identification, values: np.ndarray) -> dict[str, np.ndarray]:
+def deviations(found: identification.Identification, values: np.ndarray) -> dict[str, np.ndarray]:
     """Relative deviations from the TX40's reference, whose parameters are counted at the joints.
 
     There joint 5 has the friction and rotor of motor 6 too, and the inertia between the joints contains rotor 6.
@@ -100,13 +103,13 @@ def run() -> list[Row]:
         rows.append(Row(what, error, rival, "figaroh 1.0", rival / bar, unit=""))
         if name == "tx40":
             for friction, most in (("default", 0.5), ("auto", 2.0)):
-                ours = _seconds(partial(robot.identify, log, band=10.0, friction=friction))
+                ours = _seconds(partial(robot.identify, log, band=10.0, friction_terms=friction))
                 what = "fixed model" if friction == "default" else "friction chosen"
                 rows.append(Row(f"TX40 after loading, {what}", ours, seconds, "figaroh 1.0", seconds / most))
     return rows
 
 
-def figaroh(name: str, robot: zveno.Robot, log: zveno.Log) -> tuple[float, np.ndarray, float] | None:
+def figaroh(name: str, robot: zveno.Robot, log: identification.Log) -> tuple[float, np.ndarray, float] | None:
     """CPU seconds and held-out errors of figaroh on a recording; None where it is not installed."""
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a URDF cannot hold, and doubled converters of its imports
@@ -143,7 +146,7 @@ def normalised_errors(runs: int, seconds: float = 12.0) -> dict[str, tuple[float
     for kind, (friction, terms) in kinds.items():
         values, stds = [], []
         for one in simulated_logs(robot, friction, seconds=seconds, torque_noise=0.05, runs=runs, rng=5):
-            found = robot.identify(one.log, friction=terms, blocks=2)
+            found = robot.identify(one.log, friction_terms=terms, folds=2)
             n = len(found.kept)
             values.append(found.base_values[:n])
             stds.append(found.base_std[:n])
@@ -171,7 +174,7 @@ def main() -> None:
             print(f"  {'figaroh 1.0':14s} {np.round(100 * theirs[1], 1)} all {100 * theirs[2]:.2f} %")
     if DATA.is_dir():
         robot, log = recording("tx40", whole=True)
-        found = robot.identify(log, band=REFERENCE_BAND, friction="basic", rest=0.1, delay=0.0)
+        found = robot.identify(log, band=REFERENCE_BAND, friction_terms="basic", rest_speed=0.1, delay=0.0)
         print("tx40 beside its reference, viscous and Coulomb friction, |v| > 0.1 rad/s, 32 Hz, deviations in %")
         for word, values in (("least squares", found.base_values), ("consistent", found.values)):
             shown = {key: np.round(100 * part, 1) for key, part in deviations(found, values).items()}

@@ -26,7 +26,7 @@ BLOCKS = 6
 
 
 def identified(
-    urdf: Path, log: zveno.Log, band: float, coupled: bool = False
+    urdf: Path, log: zveno.identification.Log, band: float, coupled: bool = False
 ) -> tuple[float, np.ndarray, float] | None:
     """(CPU seconds, held-out errors (n,), over all joints) of figaroh; None where it is not installed.
 

@@ -55,7 +55,7 @@ def identify(path: Path, friction: str) -> None:
     """Print what one identification of the file costs."""
     zveno.set_threads(1)
     robot = zveno.load("panda")
-    found = robot.identify(zveno.read_log(path, robot), friction=friction)
+    found = robot.identify(zveno.identification.read_log(path, robot), friction_terms=friction)
     own, tried = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     seconds = own.ru_utime + own.ru_stime
     trial = tried.ru_utime + tried.ru_stime

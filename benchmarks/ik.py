@@ -9,8 +9,9 @@ from statistics import median
 import numpy as np
 
 import zveno
-from zveno.ik import problem_of, solve_ik
 from zveno.ik.checks.distinct import near
+from zveno.ik.ik_problem import problem_of
+from zveno.ik.solve import solve_ik
 from zveno.mechanism import Continuous, Frame, Joint, Link, Revolute, assemble
 from zveno.spatial.transforms import transform
 
@@ -198,7 +199,7 @@ def _local() -> list[Row]:
 def _slices() -> list[Row]:
     robot = zveno.load("panda")
     T = robot.forward_kinematics(robot.random(10, 0))
-    times = interleaved({"ours": lambda: solve_ik(robot, T, slices=64, method="scan")}, 10, 3)
+    times = interleaved({"ours": lambda: solve_ik(robot, T, samples=64, method="scan")}, 10, 3)
     return [Row("64 slices of Panda", times["ours"], ORIENTATION["slices"], "orientation 20 ms", 1.0)]
 
 
@@ -216,11 +217,11 @@ def _unreachable() -> list[Row]:
 
 def _workers() -> list[Row]:
     """Two threads against one, wall clock, on the numbers module and on the scan."""
-    from zveno.ik.numbers import Grid, compiled, global_extremum
+    from zveno.scanning import Grid, compile_function, global_extremum
 
     rng = np.random.default_rng(0)
     goal = rng.uniform(0.2, 0.8, 6)
-    objective = compiled(lambda a: sum((a[k] - goal[k]) ** 2 * (2 + a[(k + 1) % 6]) for k in range(6)), 6)
+    objective = compile_function(lambda a: sum((a[k] - goal[k]) ** 2 * (2 + a[(k + 1) % 6]) for k in range(6)), 6)
     grid = Grid.by_count(np.zeros(6), np.ones(6), 12)
 
     def timed(threads: int) -> float:
@@ -228,7 +229,7 @@ def _workers() -> list[Row]:
         for _ in range(3):
             with ThreadPoolExecutor(threads) as pool:
                 start = time.perf_counter()
-                global_extremum(grid, objective, on=pool, piece=1 << 18)
+                global_extremum(grid, objective, executor=pool, piece=1 << 18)
                 taken.append(time.perf_counter() - start)
         return median(taken)
 

@@ -57,7 +57,7 @@ def compared(of_class: OfClass, robot: zveno.Robot, n: int, seed: int) -> dict[s
     turning = np.array([kind == "R" for kind in problem_of(robot, task=of_class.task).kinds])
     found: dict[str, Any] = {"sure": 0, "counts": 0, "statuses": 0, "worst": 0.0, "poses": []}
     for part, T in _parts(of_class, robot, n, seed):
-        table = solver._batches(T)
+        table = solver._batches(T, solver.chain.limits)
         sure = np.flatnonzero(table[:, -1, 1] == 1)
         careful = robot.ik(T[sure], task=of_class.task, method=solver.method)
         count = table[sure, -1, 0].astype(int)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import zveno
-from zveno.ik import solve_ik
+from zveno.ik.solve import solve_ik
 from zveno.mechanism import Continuous, Frame, Joint, Limits, Link, Prismatic, Revolute, assemble
 
 PI = np.pi

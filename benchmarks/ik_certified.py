@@ -111,7 +111,7 @@ def falsified(robot: zveno.Robot, T: np.ndarray, rng: np.random.Generator) -> Co
         }
         for name, listed in claims.items():
             claim = replace(answer, q=listed, count=np.array(len(listed)))
-            verdicts[name, zveno.prove(claim).status] += 1
+            verdicts[name, claim.prove().status] += 1
     return verdicts
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zveno.ik import solve_ik
+from zveno.ik.solve import solve_ik
 from zveno.robot import Robot
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "ik"))
@@ -197,9 +197,9 @@ def judged(arm, robot: Robot, q: np.ndarray) -> tuple[Counter, list[dict]]:
     answer = solve_ik(robot, T)
     counts, faults = Counter(), []
     for k, status in enumerate(answer.status):
-        solutions, families = answer.of(k), answer.families.get(k, ())
-        told = listed(arm, q[k], solutions) or any(on_family(arm, q[k], family) for family in families)
-        every = np.concatenate([solutions, *(family.q for family in families)])
+        solutions, self_motions = answer.of(k), answer.self_motions.get(k, ())
+        told = listed(arm, q[k], solutions) or any(on_family(arm, q[k], family) for family in self_motions)
+        every = np.concatenate([solutions, *(family.q for family in self_motions)])
         off = np.abs(arm.forward(every) - T[k]).max(initial=0.0)
         counts[str(status)] += 1
         what = [] if told else ["missing"]

@@ -29,6 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 import zveno
+from zveno import ik
 from zveno.ik import judge
 from zveno.ik.solutions import UNDECIDED
 from zveno.mechanism import Limits
@@ -50,7 +51,7 @@ BOUND = 2.0
 """rad, limits of the arms asked for poses at a limit."""
 SEVEN = {"panda": "joint7", "iiwa14": "joint3", "xarm7": "joint1"}
 """Robots of seven joints, and the one that is held."""
-Answers = Callable[[np.ndarray], tuple[zveno.Solutions, zveno.Solutions | None, Any]]
+Answers = Callable[[np.ndarray], tuple[ik.Solutions, ik.Solutions | None, Any]]
 """Poses (n, 4, 4) to the floating answer, the certified one with limits if there are any, and that of the C."""
 
 
@@ -162,7 +163,7 @@ def block(asked: Asked, number: int) -> dict[str, Any]:
         if exported is not None:
             q, count, status = (part[k] for part in exported)
             listed = {"q": q[: int(count)], "count": np.array(int(count)), "codes": np.array(int(status))}
-            claims["C"] = replace(own, **listed, families={})
+            claims["C"] = replace(own, **listed, self_motions={})
         for by, claim in claims.items():
             word, reason = verdict(claim, proof, floating.reason(k) if by == "floating" else "")
             said[by][word] += 1
@@ -171,15 +172,15 @@ def block(asked: Asked, number: int) -> dict[str, Any]:
     return {"proved": proved, "ms": seconds, "said": said, "faults": faults}
 
 
-def _single(answer: zveno.Solutions, k: int) -> dict[str, Any]:
+def _single(answer: ik.Solutions, k: int) -> dict[str, Any]:
     """What a batch says of pose k, as fields of an answer for that pose alone."""
     whole = {name: getattr(answer, name)[k] for name in ("count", "codes", "target")}
-    lists = {"notes": answer.notes, "families": answer.families}
+    lists = {"notes": answer.notes, "self_motions": answer.self_motions}
     kept = {name: {0: by_pose[k]} if k in by_pose else {} for name, by_pose in lists.items()}
     return {**whole, **kept, "q": answer.of(k), "batch": ()}
 
 
-def verdict(claim: zveno.Solutions, proof: zveno.Solutions, reason: str) -> tuple[str, str]:
+def verdict(claim: ik.Solutions, proof: ik.Solutions, reason: str) -> tuple[str, str]:
     """How an answer compares with the proof, and why."""
     problem = judge._asked(claim)
     code, why = judge._judged(problem, claim, proof, (), judge.TOLERANCE)
@@ -195,14 +196,14 @@ def verdict(claim: zveno.Solutions, proof: zveno.Solutions, reason: str) -> tupl
     return "refuted", why
 
 
-def _to_rounding(claim: zveno.Solutions) -> bool:
+def _to_rounding(claim: ik.Solutions) -> bool:
     """Whether every configuration listed meets the pose up to rounding."""
     assert claim.mechanism is not None
     T = zveno.Robot(claim.mechanism).forward_kinematics(claim.q, frame=claim.frame)
     return bool(np.abs(T - claim.target).max(initial=0.0) < ROUNDING)
 
 
-def _pairs_listed_once(claim: zveno.Solutions, proof: zveno.Solutions, reason: str) -> bool:
+def _pairs_listed_once(claim: ik.Solutions, proof: ik.Solutions, reason: str) -> bool:
     """Whether an answer differs from the proof by its double roots alone: pairs listed once, or pairs that miss."""
     said = re.search(r"(\d+) of them double roots", reason)
     if said is None:
@@ -218,7 +219,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--poses", type=int, default=10_000, help="of each class")
     parser.add_argument("--arms", type=int, default=10, help="general and industrial arms, each")
-    parser.add_argument("--seconds", type=float, default=np.inf, help="of CPU for each class, at most")
+    parser.add_argument("--timeout", type=float, default=np.inf, help="of CPU for each class, at most")
     parser.add_argument("--only", default="", help="classes whose names this pattern finds")
     parser.add_argument("--kept", type=Path, default=None, help="file of results, JSON lines")
     options = parser.parse_args(arguments)

@@ -165,7 +165,7 @@ def _ours(arm) -> Prepared:
 
     def solve(T):
         answer = robot.ik(T, limits=limits)
-        return _exact(np.concatenate([answer.of(), *(family.q for family in answer.families.get(0, ()))]))
+        return _exact(np.concatenate([answer.of(), *(family.q for family in answer.self_motions.get(0, ()))]))
 
     return Prepared(solve, setup)
 

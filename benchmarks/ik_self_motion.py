@@ -34,7 +34,7 @@ LONGEST = 4.0
 """Radians along a curve within which a listed configuration must be met."""
 ALONG = 2e-3
 """How far off the tangent a listed configuration one step ahead may be."""
-DECIDED = ("family", "excluded by limits", "unreachable")
+DECIDED = ("self-motion", "excluded by limits", "unreachable")
 
 
 def arms(n_random: int) -> dict[str, zveno.Robot]:
@@ -103,12 +103,12 @@ def judged(robot: zveno.Robot, T: np.ndarray, figures: Counter, seconds: list[fl
     seconds.append(time.process_time() - start)
     figures["decided"] += answer.status in DECIDED
     figures[answer.status] += 1
-    figures["our curves"] += len(answer.families.get(0, ()))
+    figures["our curves"] += len(answer.self_motions.get(0, ()))
     if answer.count:
         inside = np.all((answer.q >= robot.lower - 1e-9) & (answer.q <= robot.upper + 1e-9))
         figures["wrong solutions"] += not (inside and answer.residual.max() < 1e-9)
-    rival = zveno.solve_ik(robot, T, slices=SLICES)
-    for curve in rival.families.get(0, ()):
+    rival = robot.ik(T, samples=SLICES)
+    for curve in rival.self_motions.get(0, ()):
         figures["their curves"] += 1
         if not (answer.count and meets(robot, T, nearest_of(curve.q, answer.q), answer.q)):
             figures["missing"] += 1

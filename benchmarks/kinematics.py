@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 
 import zveno
-from zveno.kernels.kernel import compile
+from zveno.kernels.compile import compiled_program
 from zveno.kernels.trace import trace
 
 from .models import Pair
@@ -81,7 +81,10 @@ def _single(pair: Pair) -> list[Row]:
     robot = pair.robot
     q = pair.q[0].copy()
     frame = robot.link_names[-1]
-    empty, batch = compile(trace(lambda x: np.array([x[0]]), {"x": (robot.n_q,)})), q[None]  # batches are gufuncs
+    empty, batch = (
+        compiled_program(trace(lambda x: np.array([x[0]]), {"x": (robot.n_q,)})),
+        q[None],
+    )  # batches are gufuncs
     times = interleaved(
         {
             "fk": lambda: robot.forward_kinematics(q, frame),

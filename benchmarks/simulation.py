@@ -11,8 +11,9 @@ import numpy as np
 import zveno
 from zveno.algorithms.factors import BodyFactors, MassFactors
 from zveno.io.write_urdf import write_urdf
-from zveno.simulation import LoopClosure, PointContact, constrained_dynamics, simulate
+from zveno.simulation import BallJoint, LoopClosure, constrained_dynamics
 from zveno.simulation.equations import Equations
+from zveno.simulation.simulate import simulate
 
 from .timing import Row
 
@@ -51,7 +52,7 @@ def rollouts(n: int = 4096, steps: int = 200, repeats: int = 3) -> Row:
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     model.opt.timestep = 1e-3
     model.opt.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT) | int(mujoco.mjtDisableBit.mjDSBL_LIMIT)
-    threads = zveno.get_threads()
+    threads = zveno.kernels.threads.get_threads()
     data = [mujoco.MjData(model) for _ in range(threads)]
     rng = np.random.default_rng(0)
     q = rng.uniform(-1, 1, (n, robot.n_q))
@@ -72,7 +73,7 @@ def rollouts(n: int = 4096, steps: int = 200, repeats: int = 3) -> Row:
     ours_kept = np.zeros((n, steps + 1, y0.shape[-1]))
 
     def ours():
-        ours_rollout(equations, rates, "rk4", y0, Stretch(0.0, steps, 1, 1e-3), lambda t: None, ours_kept)
+        ours_rollout(rates, y0, Stretch(0.0, steps, 1, 1e-3), lambda t: None, ours_kept)
 
     ours()
     theirs()
@@ -121,7 +122,7 @@ def constrained(n: int = 4096, repeats: int = 7) -> list[Row]:
     rng = np.random.default_rng(0)
     q = np.stack([robot.random(rng=rng) for _ in range(n)])
     v, tau = rng.normal(size=(n, robot.n_v)), rng.normal(size=(n, robot.n_v))
-    held = [PointContact(foot) for foot in feet]
+    held = [BallJoint(foot) for foot in feet]
     q_pin, v_pin = [oracle.q(x) for x in q], [oracle.v(x, w) for x, w in zip(q, v, strict=True)]
     settings = pin.ProximalSettings(1e-12, 0.0, 1)
 
@@ -136,7 +137,7 @@ def constrained(n: int = 4096, repeats: int = 7) -> list[Row]:
         for k in range(n):
             constrained_dynamics(robot, q[k], v[k], tau[k], held)
 
-    threads = zveno.get_threads()
+    threads = zveno.kernels.threads.get_threads()
     zveno.set_threads(1)
     assert together().status == "solved"
     times = np.array([[timed(together), timed(one_by_one), timed(theirs)] for _ in range(repeats)]) / n
@@ -160,7 +161,7 @@ def factorisations(n: int = 1024, repeats: int = 7) -> Row:
         y, c, kernel = equations.state(q, q), equations.settings(q[0]), equations.rhs
         calls.append(lambda kernel=kernel, y=y, c=c: kernel(0.0, y, c))
         calls[-1]()
-    threads = zveno.get_threads()
+    threads = zveno.kernels.threads.get_threads()
     zveno.set_threads(1)
     bodies, entries = np.array([[timed(call) for call in calls] for _ in range(repeats)]).T / n
     zveno.set_threads(threads)

@@ -57,7 +57,7 @@ def rates(studio: Any, change: Any, done: Any) -> tuple[float, ...]:
 def joints() -> tuple[float, ...]:
     robot = zveno.load(f"chain({JOINTS})")
     a, b = robot.random(2, 0)
-    with robot.studio() as studio:
+    with zveno.open_studio(robot) as studio:
         studio.targets["/robot1"].enabled.value = False
         stage = studio.stages[0]
         time.sleep(1.0)
@@ -66,7 +66,7 @@ def joints() -> tuple[float, ...]:
 
 def ghosts() -> tuple[float, ...]:
     robot = zveno.load("puma560")
-    with robot.studio() as studio:
+    with zveno.open_studio(robot) as studio:
         target = studio.targets["/robot1"]
         middle = np.asarray(robot.forward_kinematics([0.3, -0.4, 0.5, 0.2, 0.7, 0.1]))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
+from zveno import simulation
 
 from . import timing
 from .mujoco_walkers import mjcf
@@ -27,7 +28,7 @@ LARGEST_RESIDUAL = 1e-2
 
 
 def run() -> list[Row]:
-    threads = zveno.get_threads()
+    threads = zveno.kernels.threads.get_threads()
     zveno.set_threads(1)
     try:
         return [*machine("quadruped", quadruped(), 8.0), *machine("biped, 8 points", biped(), 6.0)]
@@ -54,7 +55,7 @@ def biped():
 
 def _standing(robot, bent, spheres, kp, kd, friction):
     q = robot.pack({name: bent[end] for name in robot.joint_names for end in bent if name.endswith(end)})
-    frames = robot.forward_kinematics(q, frames=[name for name, _, _ in spheres])
+    frames = robot.frame_poses(q, frames=[name for name, _, _ in spheres])
     lowest = [
         (T[:3, 3] + T[:3, :3] @ np.array(local))[2] - r for T, (_, local, r) in zip(frames, spheres, strict=True)
     ]
@@ -69,12 +70,12 @@ def machine(what: str, given, bar: float, n: int = 1024) -> list[Row]:
 
     robot, q, spheres, kp, kd, friction = given
     contacts = [
-        zveno.Contact(frame, zveno.Sphere(radius, local), friction=friction, name=f"{frame} {k}")
+        simulation.Contact(frame, simulation.Sphere(radius, local), friction=friction, name=f"{frame} {k}")
         for k, (frame, local, radius) in enumerate(spheres)
     ]
     rng = np.random.default_rng(0)
     Q, V = np.tile(q, (n, 1)), 0.1 * rng.normal(size=(n, robot.n_v))
-    hold = zveno.PD(q, kp, kd, gravity=False)
+    hold = simulation.PD(q, kp, kd, gravity=False)
 
     def ours(q0, v0, steps):
         found = robot.simulate(
@@ -84,7 +85,7 @@ def machine(what: str, given, bar: float, n: int = 1024) -> list[Row]:
             control=hold,
             constraints=contacts,
             integrator="time-stepping",
-            sample=steps * 1e-3,
+            sample_time=steps * 1e-3,
             progress=False,
         )
         return found.residual[..., -1]

@@ -14,9 +14,10 @@ import time
 import numpy as np
 
 import zveno
+from zveno import walking
 
-STATIC = zveno.StaticGait((0.2, 0.0), steps=5)
-DYNAMIC = zveno.DynamicGait((0.24, 0.0), steps=8)
+STATIC = walking.StaticGait((0.2, 0.0), steps=5)
+DYNAMIC = walking.DynamicGait((0.24, 0.0), steps=8)
 
 
 def cases(runs: int):
@@ -25,19 +26,19 @@ def cases(runs: int):
     def tiles(seed):
         # Lengths of tiles are random too, so that edges come to lie under soles everywhere.
         rng = np.random.default_rng([seed, 1])
-        return zveno.uneven_ground(0.02, tile=float(rng.uniform(0.2, 0.4)), rng=rng)
+        return walking.uneven_ground(0.02, tile=float(rng.uniform(0.2, 0.4)), rng=rng)
 
     def slope(seed):
         angle = np.radians(np.linspace(-5.0, 5.0, runs)[seed % runs])
-        return zveno.uneven_ground(0.0, slope=float(angle), rng=seed)
+        return walking.uneven_ground(0.0, slope=float(angle), rng=seed)
 
     def push(seed):
         # Any direction at any moment of the walk.
         rng = np.random.default_rng([seed, 77])
         angle, when = float(rng.uniform(0.0, 2 * np.pi)), float(rng.uniform(1.5, 6.0))
-        return [zveno.Push(when, (10 * np.cos(angle), 10 * np.sin(angle), 0.0))]
+        return [walking.Push(when, (10 * np.cos(angle), 10 * np.sin(angle), 0.0))]
 
-    level = zveno.uneven_ground(0.0)
+    level = walking.uneven_ground(0.0)
     for name, gait in (("static", STATIC), ("dynamic", DYNAMIC)):
         yield f"{name}, tiles of ±20 mm", gait, tiles, lambda seed: []
         yield f"{name}, slopes to 5°", gait, slope, lambda seed: []
@@ -55,8 +56,8 @@ def main() -> None:
     )
     options = parser.parse_args()
     robot = zveno.load("biped")
-    stance = zveno.stance_of(robot)
-    zveno.simulate_walk(robot, *stance, STATIC, ground=zveno.uneven_ground(0.0), duration=0.1)  # kernels
+    stance = walking.default_stance(robot)
+    walking.simulate_walk(robot, *stance, STATIC, ground=walking.uneven_ground(0.0), duration=0.1)  # kernels
     heads = [("falls", 8), ("margin 0/1/5/50 %, mm", 24), ("tilt 50/95/99/100 %, deg", 26)]
     heads += [("torque", 7), ("beyond limits", 14)]
     print(f"{'case':28}", *(f"{head:>{width}}" for head, width in heads), "× real time")
@@ -65,9 +66,9 @@ def main() -> None:
             continue
         walks, cpu, seconds = [], 0.0, 0.0
         for seed in range(options.first, options.last or options.first + options.runs):
-            sensors = zveno.WalkingSensors(seed=seed)
+            sensors = walking.Sensors(seed=seed)
             started = time.process_time()
-            walk = zveno.simulate_walk(
+            walk = walking.simulate_walk(
                 robot, *stance, gait, ground=ground(seed), sensors=sensors, pushes=pushes(seed), progress=False
             )
             cpu += time.process_time() - started

@@ -12,6 +12,7 @@ import warnings
 import numpy as np
 
 import zveno
+from zveno import ik
 
 from .models import urdf
 from .timing import Row
@@ -70,7 +71,7 @@ class _Motion:
         low, high = robot.lower.copy(), robot.upper.copy()
         low[:7], high[:7] = -np.inf, np.inf
         self.start = np.clip(bent, low + 1e-3, high - 1e-3)
-        self.poses = robot.forward_kinematics(self.start, frames=list(frames))
+        self.poses = robot.frame_poses(self.start, frames=list(frames))
         self.center = robot.center_of_mass(self.start)
 
     def at(self, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -104,12 +105,12 @@ def _velocity(name: str, robot, model, frames, amplitude: float, share: float) -
 
 
 def _ours(robot, frames, share: float):
-    from zveno import CenterOfMassTask, FrameTask, PostureTask
-    from zveno.ik.whole_body.box_limits import velocity_limits
+    from zveno.ik import CenterOfMassTask, FrameTask, PostureTask
+    from zveno.ik._whole_body.box_limits import velocity_limits
 
     limits = velocity_limits(robot.mechanism, True) * share
     tasks = [*(FrameTask(frame) for frame in frames), CenterOfMassTask(), PostureTask(1e-2)]
-    solver = robot.velocity_ik(tasks, DT, velocity=np.where(limits > 0, limits, np.inf))
+    solver = ik.DifferentialIK(robot, tasks, DT, velocity=np.where(limits > 0, limits, np.inf))
 
     def follow(motion: _Motion):
         q, step, taken = motion.start, None, []
@@ -118,7 +119,7 @@ def _ours(robot, frames, share: float):
             start = time.thread_time()
             targets = dict(zip(frames, T, strict=True))
             targets["center_of_mass"], targets["posture"] = center, motion.start
-            step = solver(q, targets, before=step)
+            step = solver(q, targets, previous=step)
             taken.append(time.thread_time() - start)
             assert step.solved
             q = step.q
@@ -224,7 +225,7 @@ def _postures(name: str, robot, frames, n: int = 1000) -> list[Row]:
             held, side = rng.uniform(size=(2, n, robot.n_q - 7))
             ends = np.where(side < 0.5, robot.lower[7:], robot.upper[7:])
             q[:, 7:] = np.where(held < 1 / 3, ends, q[:, 7:])
-        T, center = robot.forward_kinematics(q, frames=list(frames)), robot.center_of_mass(q)
+        T, center = robot.frame_poses(q, frames=list(frames)), robot.center_of_mass(q)
         taken, solved = [], 0
         robot.ik(dict(zip(frames, T[0], strict=True)), center_of_mass=center[0])
         for k in range(n):
@@ -241,13 +242,13 @@ def _programs(robot, frames, n: int = 100_000, every: int = 1) -> list[Row]:
     """Programs of steps from random postures with binding limits: failures, and the distance to daqp's answers."""
     import daqp
 
-    from zveno import CenterOfMassTask, FrameTask, PostureTask
     from zveno.fit.quadratic import solve_quadratic
-    from zveno.ik.whole_body.velocity_rows import velocity_terms
-    from zveno.kernels.door import compiled
+    from zveno.ik import CenterOfMassTask, FrameTask, PostureTask
+    from zveno.ik._whole_body.velocity_rows import velocity_terms
+    from zveno.kernels.compile import compiled
 
     tasks = [*(FrameTask(frame) for frame in frames), CenterOfMassTask(), PostureTask(1e-2)]
-    solver = robot.velocity_ik(tasks, DT)
+    solver = ik.DifferentialIK(robot, tasks, DT)
     problem, n_v = solver.problem, robot.n_v
     sizes = {"q": robot.n_q, "v_before": n_v, "targets": problem.n_targets, "weights": 3 * len(tasks)}
     sizes |= {"limits": 4 * n_v, "corners": 1, "settings": 5}
@@ -261,7 +262,7 @@ def _programs(robot, frames, n: int = 100_000, every: int = 1) -> list[Row]:
             rng.uniform(size=(block, n_v - 6)) < 0.05, 0.02 * rng.normal(size=(block, n_v - 6)), 0.0
         )
         goal = robot.integrate(q, 0.05 * rng.normal(size=(block, n_v)))
-        T = robot.forward_kinematics(goal, frames=list(frames))[..., :3, :].reshape(block, -1)
+        T = robot.frame_poses(goal, frames=list(frames))[..., :3, :].reshape(block, -1)
         targets = np.concatenate([T, robot.center_of_mass(goal), goal], axis=1)
         settings, limits = solver._settings, solver._limits.copy()
         limits[2 * n_v : 3 * n_v] *= rng.uniform(0.1, 1.0)

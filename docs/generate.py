@@ -6,7 +6,6 @@ import contextlib
 import importlib
 import inspect
 import io
-import json
 import os
 import re
 from pathlib import Path
@@ -15,16 +14,15 @@ from typing import Any
 import zveno
 from zveno.cli import main
 from zveno.cli.app import VERBS, usage
-from zveno.cli.schema import schema_of
-from zveno.cli.schemas import FIELDS
 
 FOLDER = Path(__file__).parent / "reference"
+JOBS = ("ik", "simulation", "calibration", "identification", "walking", "base_parameters", "scanning", "documents")
 FRAME = re.compile("[╭╮╰╯│─]")
 
 
 def commands() -> str:
-    """The help of every verb, as it stands on a terminal of 100 columns."""
-    parts = ["# Commands\n", "What `zveno VERB --help` prints.\n", _block(usage())]
+    """The help of every command, as it stands on a terminal of 100 columns."""
+    parts = ["# Commands\n", "What `zveno COMMAND --help` prints.\n", _block(usage())]
     for verb in VERBS:
         text = io.StringIO()
         with contextlib.redirect_stdout(text):
@@ -35,30 +33,35 @@ def commands() -> str:
 
 
 def api() -> str:
-    """Every public name with its signature and docstring; results and the robot with their methods."""
-    parts = ["# Python\n", "Every public name of `zveno`, from its docstring.\n"]
-    for name in sorted(zveno.__all__, key=str.lower):
-        value = getattr(zveno, name)
-        if inspect.ismodule(value):
-            parts += [f"## zveno.{name}\n", _block(inspect.getdoc(value) or "")]
-            continue
-        parts += [f"## {name}\n", _block(_described(name, value))]
-        if inspect.isclass(value) and issubclass(value, zveno.Result | zveno.Robot):
-            for method, function in inspect.getmembers(value, inspect.isfunction):
-                if not method.startswith("_") and inspect.getdoc(function):
-                    parts += [f"### {name}.{method}\n", _block(_described(method, function))]
+    """Every public name by job, with its signature and docstring; results and the robot with their methods."""
+    parts = ["# Python\n", "Every public name, by job, from its docstring.\n"]
+    for module in (zveno, *(getattr(zveno, job) for job in JOBS)):
+        parts += [f"## {module.__name__}\n", inspect.getdoc(module) or "", ""]
+        for name in sorted(module.__all__, key=str.lower):
+            value = getattr(module, name)
+            if inspect.ismodule(value):
+                if name not in JOBS:
+                    parts += [f"### zveno.{name}\n", _block(inspect.getdoc(value) or "")]
+                continue
+            parts += [f"### {name}\n", _block(_described(name, value))]
+            if inspect.isclass(value) and issubclass(value, zveno.Result | zveno.Robot):
+                for method, function in inspect.getmembers(value, inspect.isfunction):
+                    if not method.startswith("_") and inspect.getdoc(function):
+                        parts += [f"#### {name}.{method}\n", _block(_described(method, function))]
     return "\n".join(parts)
 
 
 FORMATS = {
     "Denavit–Hartenberg tables (.toml)": ("zveno.io.dh", None),
     "Elementary transforms (.ets)": ("zveno.io.elementary", None),
+    "Walking machines (.toml)": ("zveno.walking.machine_file", None),
     "URDF, read": ("zveno.io.urdf", None),
     "URDF, written": ("zveno.io.write_urdf", None),
     "MJCF, read": ("zveno.io.mjcf", None),
     "Poses": ("zveno.ik.paths.pose_files", "read_poses"),
     "Measurements (.csv)": ("zveno.io.measurements", None),
-    "Measurements: settings, columns, other files": ("zveno", "read_campaign"),
+    "Motions of one joint at a time (.csv)": ("zveno.calibration.files.axis_motions", None),
+    "Measurements: settings, columns, other files": ("zveno", "read_dataset"),
     "Recordings": ("zveno", "read_log"),
     "Results (.json)": ("zveno.io.results", None),
     "Motions (.npz, .csv, .parquet)": ("zveno", "Trajectory.save"),
@@ -67,16 +70,13 @@ FORMATS = {
 
 
 def formats() -> str:
-    """Every file format, from the docstring of what reads or writes it; then what `--json` prints, by verb."""
+    """Every file format, from the docstring of the function or module that reads or writes it."""
     parts = ["# File formats\n", "From the sources; [files](../files.md) says which to take.\n"]
     for title, (module, name) in FORMATS.items():
         value: Any = importlib.import_module(module)
         for part in [] if name is None else name.split("."):
             value = getattr(value, part)
         parts += [f"## {title}\n", _block(inspect.getdoc(value) or "")]
-    parts += ["## What --json prints\n", "`zveno schema VERB` prints these schemas.\n"]
-    for verb in FIELDS:
-        parts += [f"### {verb}\n", _block(json.dumps(schema_of(verb), indent=1, ensure_ascii=False), "json")]
     return "\n".join(parts)
 
 

@@ -10,11 +10,14 @@ Run it with `python examples/04_biped_static_step.py`; the picture goes to out/.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 import zveno
-from zveno import math as zm
+from zveno import ops as zm
+from zveno import simulation
 
 SHIFT, LIFT = 3.0, 2.0
 """Seconds of the two phases."""
@@ -52,7 +55,7 @@ def smooth(t, start, duration):
     return s * s * (3.0 - 2.0 * s)
 
 
-def controller(robot: zveno.Robot, lean_of, lift_of) -> zveno.Traced:
+def controller(robot: zveno.Robot, lean_of, lift_of) -> simulation.Traced:
     """Stiff joints towards a posture that moves; the stance ankle corrects the pelvis' attitude."""
     order = [name for name in robot.joint_names if name != "floating_base"]
     pitch, roll = order.index("left_ankle_pitch"), order.index("left_ankle_roll")
@@ -64,7 +67,7 @@ def controller(robot: zveno.Robot, lean_of, lift_of) -> zveno.Traced:
         tau[pitch] = tau[pitch] + 400.0 * tilt[1] + 20.0 * v[4]
         return np.concatenate([np.zeros(6), tau])
 
-    return zveno.Traced(law)
+    return simulation.Traced(law)
 
 
 def pressure(wrench):
@@ -78,9 +81,9 @@ def main():
     q0 = robot.neutral()
     q0[7:] = posture(robot, 0.0, BEND, BEND)
     q0[2] -= robot.forward_kinematics(q0, "left_foot")[2, 3]
-    drives = zveno.ServoDrive(gain=1.0, lag=0.003, saturation=150.0)
-    options = {"drive": drives, "friction": True, "integrator": "rk4", "step": 1e-3, "sample": 5e-3}
-    left, right = zveno.Weld("left_foot", name="left"), zveno.Weld("right_foot", name="right")
+    drives = simulation.ServoDrive(gain=1.0, lag=0.003, saturation=150.0)
+    options = {"drive": drives, "joint_friction": True, "integrator": "rk4", "step": 1e-3, "sample_time": 5e-3}
+    left, right = simulation.Weld("left_foot", name="left"), simulation.Weld("right_foot", name="right")
 
     shift = robot.simulate(
         q0,
@@ -132,7 +135,15 @@ def main():
         "tilt of the pelvis, degrees": tilt,
     }
     names = {"normal forces, N": ("left", "right"), "centre of pressure of the left foot, m": ("x", "y")}
-    print("picture:", zveno.draw_lines(t, panels, "out/biped_static_step.png", "A static step", names))
+    figure, axes = plt.subplots(len(panels), sharex=True, figsize=(9, 2.2 * len(panels)), layout="constrained")
+    for ax, (title, values) in zip(axes, panels.items(), strict=True):
+        ax.plot(t, values, label=names.get(title))
+        ax.set_title(title, loc="left")
+        if title in names:
+            ax.legend(fontsize="small")
+    Path("out").mkdir(exist_ok=True)
+    figure.savefig("out/biped_static_step.png")
+    print("picture: out/biped_static_step.png")
 
 
 if __name__ == "__main__":

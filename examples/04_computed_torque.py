@@ -5,10 +5,13 @@ Run it with `python examples/04_computed_torque.py`; the picture goes to out/.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import matplotlib.pyplot as plt
 import numpy as np
 
 import zveno
-from zveno import math as zm
+from zveno import ops as zm
 
 KP, KD = 400.0, 40.0
 
@@ -24,7 +27,7 @@ def main():
     robot = zveno.load("puma560")
     start = np.array(path(0.0), dtype=float)
     v0 = (np.array(path(1e-6), dtype=float) - np.array(path(-1e-6), dtype=float)) / 2e-6
-    run = robot.simulate(start, v0, duration=4.0, control=zveno.ComputedTorque(path, KP, KD))
+    run = robot.simulate(start, v0, duration=4.0, control=zveno.simulation.ComputedTorque(path, KP, KD))
     wanted = np.array([np.array(path(t), dtype=float) for t in run.t])
     error = abs(run.q - wanted).max(axis=1)
     print("exact model:", f"off by at most {error.max():.1e} rad;", run.summary)
@@ -42,7 +45,13 @@ def main():
     print(f"unknown payload of 2 kg: off by up to {off.max():.3f} rad")
     assert 1e-3 < off.max() < 0.5
     panels = {"log10 of the error, rad": np.log10(np.stack([error, off], 1) + 1e-12), "torques, N·m": run.tau}
-    print("picture:", zveno.draw_lines(run.t, panels, "out/computed_torque.png", "PUMA 560 by computed torque"))
+    figure, axes = plt.subplots(len(panels), sharex=True, figsize=(9, 2.2 * len(panels)), layout="constrained")
+    for ax, (title, values) in zip(axes, panels.items(), strict=True):
+        ax.plot(run.t, values)
+        ax.set_title(title, loc="left")
+    Path("out").mkdir(exist_ok=True)
+    figure.savefig("out/computed_torque.png")
+    print("picture: out/computed_torque.png")
 
 
 if __name__ == "__main__":

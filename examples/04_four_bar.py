@@ -5,9 +5,13 @@ Run it with `python examples/04_four_bar.py`; the picture goes to out/.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
-from zveno import Frame, Joint, Link, LoopClosure, Revolute, Robot, assemble, inertia, transforms
+import zveno
+from zveno import Frame, Joint, Link, Robot, assemble, inertia, transforms
+from zveno.simulation import LoopClosure
 
 transform = transforms.transform
 
@@ -21,9 +25,9 @@ def four_bar(crank: float, coupler: float, rocker: float, ground: float) -> Robo
 
     links = [Link("ground"), Link("crank", bar(crank)), Link("coupler", bar(coupler)), Link("rocker", bar(rocker))]
     joints = [
-        Joint("crank", "ground", "crank", Revolute()),
-        Joint("coupler", "crank", "coupler", Revolute(), transform(None, [crank, 0, 0])),
-        Joint("rocker", "ground", "rocker", Revolute(), transform(None, [ground, 0, 0])),
+        Joint("crank", "ground", "crank", zveno.joints.Revolute()),
+        Joint("coupler", "crank", "coupler", zveno.joints.Revolute(), transform(None, [crank, 0, 0])),
+        Joint("rocker", "ground", "rocker", zveno.joints.Revolute(), transform(None, [ground, 0, 0])),
     ]
     ends = [
         Frame("coupler_end", "coupler", transform(None, [coupler, 0, 0])),
@@ -37,6 +41,7 @@ CLOSURE = LoopClosure("coupler_end", other="rocker_end", locked=("x", "y"))
 
 
 def main():
+    Path("out").mkdir(exist_ok=True)
     crank, coupler, rocker, ground = 0.2, 0.5, 0.4, 0.45
     robot = four_bar(crank, coupler, rocker, ground)
     # A rough start is enough: it is put onto the loop, and the run says how far that was.
@@ -54,7 +59,8 @@ def main():
     tilt = abs(swing.q[:, 0] + swing.q[:, 1]).max()
     print(f"the parallelogram's bar stays level to {tilt:.1e} rad")
     assert tilt < 1e-5
-    print("picture:", run.plot("out/four_bar.png"))
+    run.plot().savefig("out/four_bar.png")
+    print("picture: out/four_bar.png")
 
 
 if __name__ == "__main__":

@@ -5,10 +5,13 @@ Run it with `python examples/04_free_floating_arm.py`; the picture goes to out/.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import matplotlib.pyplot as plt
 import numpy as np
 
 import zveno
-from zveno import math as zm
+from zveno import ops as zm
 
 
 def main():
@@ -24,7 +27,9 @@ def main():
             [np.zeros(6), 40.0 * (wanted - q[7:]) - np.array([8.0, 8.0, 4.0, 0.5, 0.5, 0.05]) * v[6:]]
         )
 
-    run = robot.simulate(robot.neutral(), duration=10.0, control=zveno.Traced(motors), rtol=1e-9, sample=0.02)
+    run = robot.simulate(
+        robot.neutral(), duration=10.0, control=zveno.simulation.Traced(motors), rtol=1e-9, sample_time=0.02
+    )
     momentum = robot.momentum(run.q, run.v)
     turned = 2 * np.degrees(np.arccos(np.clip(abs(run.q[:, 3]), 0, 1)))
     print(run.summary)
@@ -32,9 +37,13 @@ def main():
     assert turned.max() > 1.0
     assert abs(momentum).max() < 1e-6
     panels = {"turn of the base, degrees": turned, "joints, rad": run.q[:, 7:], "momentum": momentum}
-    print(
-        "picture:", zveno.draw_lines(run.t, panels, "out/free_floating_arm.png", "An arm on a satellite of 60 kg")
-    )
+    figure, axes = plt.subplots(len(panels), sharex=True, figsize=(9, 2.2 * len(panels)), layout="constrained")
+    for ax, (title, values) in zip(axes, panels.items(), strict=True):
+        ax.plot(run.t, values)
+        ax.set_title(title, loc="left")
+    Path("out").mkdir(exist_ok=True)
+    figure.savefig("out/free_floating_arm.png")
+    print("picture: out/free_floating_arm.png")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ def main():
     # 36 numbers for the links and 4 for the rotors say as much as 66: torques are the base regressor times these.
     q, v, a = np.random.default_rng(0).normal(size=(3, 1000, 6))
     moving = puma.base_parameters(drives=None)
-    torques = puma.base_regressor(q, v, a) @ moving.values
+    torques = moving.regressor(q, v, a) @ moving.values
     print("largest difference to inverse dynamics:", abs(torques - puma.inverse_dynamics(q, v, a)).max())
 
     with_drives = puma.base_parameters(drives=True)

@@ -21,8 +21,8 @@ def main(picture: str | None = None):
 
     found = robot.ik(T_world_tool)
     print(found)
-    print("nearest to home:", np.degrees(zveno.choose.nearest(found, np.zeros(6))))
-    print("farthest from its limits:", np.degrees(zveno.choose.farthest_from_limits(found, robot)))
+    print("nearest to home:", np.degrees(found.nearest_to(np.zeros(6))))
+    print("farthest from its limits:", np.degrees(found.sorted_by("limit distance").q[0]))
 
     # The wrist aligned: axes 4 and 6 can turn against each other.
     aligned = robot.ik(robot.forward_kinematics(robot.pack({"joint5": 0.0}, default=q)))
@@ -39,13 +39,14 @@ def main(picture: str | None = None):
     print(many.summary)
     line = np.repeat(T_world_tool[None], 50, axis=0)
     line[:, 2, 3] += np.linspace(0.0, 0.1, 50)
-    print(robot.ik_path(line, start=q).summary)
+    print(robot.ik_path(line, q0=q).summary)
     panda = zveno.load("panda")
-    free = panda.ik(panda.forward_kinematics([0.1, 0.3, 0.2, -1.6, 0.3, 1.8, 0.4]), slices=32)
+    free = panda.ik(panda.forward_kinematics([0.1, 0.3, 0.2, -1.6, 0.3, 1.8, 0.4]), samples=32)
     print(free.summary)
 
     if picture is not None:
-        print("picture:", found.plot(picture))
+        found.plot().savefig(picture)
+        print("picture:", picture)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from zveno import math, numbers
+from zveno import ops as math
+from zveno import scanning
 
 cos, maximum, sin, sqrt = math.cos, math.maximum, math.sin, math.sqrt
 
@@ -50,7 +51,7 @@ def unevenness(alpha):
 
 def main():
     np.set_printoptions(precision=4, suppress=True)
-    grid = numbers.Grid.by_count(
+    grid = scanning.Grid.by_count(
         [0.2, 0.8, 0.8, 0.4, -1.0], [0.6, 2.0, 2.0, 3.0, 1.0], [9, 13, 13, 14, 9], ends=True
     )
     print(f"{grid.size} designs; coding one of them costs {grid.n_parameters} divisions")
@@ -60,20 +61,20 @@ def main():
         sides = np.stack([np.ones(len(a)), a[:, 1], a[:, 2]], axis=1)
         return sides.sum(axis=1) - 2 * sides.max(axis=1) - a[:, 0]
 
-    kept = numbers.compress(grid, numbers.admissible(grid, constraints=[(crank_turns, 0.05, np.inf)]))
+    kept = scanning.compress(grid, scanning.admissible(grid, constraints=[(crank_turns, 0.05, np.inf)]))
     print(f"compressed to {kept.size} of them, {kept.coefficient:.2f} times fewer")
 
-    objective = numbers.compiled(unevenness, 5)
+    objective = scanning.compile_function(unevenness, 5)
     values = objective(kept.points())
     best = kept.points()[np.argmin(values)]
     print(f"best on the grid: {best}, off the line by {100 * values.min():.2f} % of its length")
 
-    turning = numbers.admissible(grid, [(crank_turns, 0.05, np.inf)])
-    minima = numbers.extrema(grid, objective, mask=turning, neighbours="axes")
+    turning = scanning.admissible(grid, [(crank_turns, 0.05, np.inf)])
+    minima = scanning.extrema(grid, objective, mask=turning, neighbours="axes")
     designs = set()
     for number in minima.numbers[np.argsort(minima.values)[:5]]:
         start, reach = grid.points(number), 2 * grid.step
-        refined = numbers.dichotomy(
+        refined = scanning.dichotomy(
             lambda a: 1.0 + objective(a)[:, None], [1.0], start - reach, start + reach, percent=1e-9, iterations=80
         )
         designs.add((round(100 * float(objective(refined.alpha)), 3), tuple(np.round(refined.alpha, 3).tolist())))

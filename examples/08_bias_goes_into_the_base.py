@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
+from zveno import calibration
 
 
 def main():
@@ -17,11 +18,11 @@ def main():
     q = robot.random(50, rng)
     T = robot.forward_kinematics(q)
     T[:, :3, 3] += 5e-5 * rng.normal(size=(50, 3))
-    kind = zveno.Pose(sigma={"position": 5e-5, "rotation": 1e-5})
-    plain = robot.calibrate(zveno.Campaign(kind, q, T), folds=0)
+    kind = calibration.Pose(sigma={"position": 5e-5, "rotation": 1e-5})
+    plain = robot.calibrate(calibration.Dataset(kind, q, T), folds=0)
     biased = T.copy()
     biased[:, :3, 3] += [0.003, -0.002, 0.001]
-    shifted = robot.calibrate(zveno.Campaign(kind, q, biased), folds=0)
+    shifted = robot.calibrate(calibration.Dataset(kind, q, biased), folds=0)
     print("parameter     without bias        with bias 3, -2, 1 mm   (mm, mrad)")
     for name in plain.names:
         change = shifted.parameters[name] - plain.parameters[name]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
+from zveno import calibration
 
 
 def main():
@@ -17,19 +18,19 @@ def main():
     robot = zveno.load("puma560").with_tool(transform(None, np.array([0.04, 0.03, 0.08])))
 
     print("--- what a tracker can find")
-    identifiable = robot.identifiability("relative_position")
+    identifiable = zveno.calibration.identifiability(robot, "relative_position")
     print(identifiable)
 
     # The true robot: a millimetre and a few milliradians off.
     sizes = {name: 1e-3 if name.startswith("T") else 3e-3 for name in identifiable.chosen}
-    truth = robot.with_deviations({name: size * rng.normal() for name, size in sizes.items()})
+    truth = zveno.calibration.apply_deviations(robot, {name: size * rng.normal() for name, size in sizes.items()})
     tracker = transform(zveno.rotations.exp(np.array([0.2, -0.4, 1.0])), np.array([2.0, -1.0, 0.5]))
     q = robot.random(50, rng)
     y = (tracker @ truth.forward_kinematics(q))[:, :3, 3] + 5e-5 * rng.normal(size=(50, 3))
     y[[7, 23]] += 0.005
 
     print("\n--- calibration")
-    result = robot.calibrate(zveno.Campaign(zveno.RelativePosition(), q, y))
+    result = robot.calibrate(calibration.Dataset(calibration.RelativePosition(), q, y))
     print(result)
     print()
     print(result.accuracy_map().summary)

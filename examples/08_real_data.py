@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import zveno
+from zveno import calibration
 
 
 def main(folder: Path):
@@ -20,13 +21,13 @@ def main(folder: Path):
     camera = folder / "fr3_camera" / "calib_data.npz"
     if camera.exists():
         data = np.load(camera)
-        campaign = zveno.Campaign(zveno.Camera(), data["joint_positions"], data["camera_poses"])
+        campaign = calibration.Dataset(calibration.Camera(), data["joint_positions"], data["camera_poses"])
         found = zveno.load("panda").calibrate(campaign)
         print(f"FR3, camera in the hand: {found.verdict}\n")
     for arm in sorted((folder / "ball_in_socket").glob("panda*")):
         robot = zveno.load(folder / "ball_in_socket" / "urdf" / "panda.urdf")
         q, groups = sockets(arm, robot.n_q)
-        found = robot.calibrate(zveno.Campaign(zveno.Sockets(frame="ball_link"), q, groups=groups))
+        found = robot.calibrate(calibration.Dataset(calibration.Sockets(frame="ball_link"), q, groups=groups))
         print(f"{arm.name}, ball in two sockets: {found.identifiability.rank} parameters. {found.verdict}\n")
 
 

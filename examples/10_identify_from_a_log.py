@@ -63,10 +63,10 @@ def main() -> None:
         file = Path(folder) / "motion.csv"
         names = ["time", *(f"q_{k} [deg]" for k in range(1, 7)), *(f"torque_{k} [Nm]" for k in range(1, 7))]
         np.savetxt(file, np.column_stack([t, angles, tau]), "%.7g", ",", header=",".join(names), comments="")
-        log = zveno.read_log(file, nominal)
+        log = zveno.identification.read_log(file, nominal)
     print(log, end="\n\n")
 
-    found = nominal.identify(log, friction="basic")
+    found = nominal.identify(log, friction_terms="basic")
     print(found.verdict)
     errors = found.validation.errors
     for j, name in enumerate(found.joint_names):

@@ -5,10 +5,14 @@ Run it with `python examples/11_hydraulic_crane.py`; the picture goes to out/.
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import matplotlib.pyplot as plt
 import numpy as np
 
 import zveno
-from zveno import math as zm
+from zveno import ops as zm
+from zveno import simulation
 
 DURATION = 2.5
 
@@ -19,23 +23,23 @@ def crane() -> zveno.Robot:
     arm = zveno.inertia.parameters(30.0, np.array([0.6, 0.0, 0.0]), np.diag([0.3, 4.0, 4.0]))
     elbow = zveno.transforms.transform(p=(1.6, 0.0, 0.0))
     joints = [
-        zveno.Joint("boom", "base", "boom_link", zveno.Revolute((0, -1, 0))),
-        zveno.Joint("arm", "boom_link", "arm_link", zveno.Revolute((0, -1, 0)), elbow),
+        zveno.Joint("boom", "base", "boom_link", zveno.joints.Revolute((0, -1, 0))),
+        zveno.Joint("arm", "boom_link", "arm_link", zveno.joints.Revolute((0, -1, 0)), elbow),
     ]
     links = [zveno.Link("base"), zveno.Link("boom_link", boom), zveno.Link("arm_link", arm)]
     return zveno.Robot(zveno.assemble("crane", links, joints))
 
 
-def drives(supply: zveno.HydraulicSupply) -> zveno.HydraulicDrive:
+def drives(supply: simulation.HydraulicSupply) -> simulation.HydraulicDrive:
     """A cylinder under the boom and one on top of it; 30 l/min valves with 3 % of overlap."""
-    valve = zveno.ServoValve(rated_flow=30 / 60000, frequency=80.0, dead_zone=0.03)
+    valve = simulation.ServoValve(rated_flow=30 / 60000, frequency=80.0, dead_zone=0.03)
     common = {"dead_volume": 4e-5, "leakage": 2e-13, "viscous": 400.0, "coulomb": 100.0}
-    under = zveno.PivotLever(parent=(0.25, 0.0, -0.5), child=(0.5, 0.0, -0.05), retracted=0.46)
-    on_top = zveno.PivotLever(parent=(1.1, 0.0, 0.25), child=(-0.15, 0.0, 0.2), retracted=0.30)
-    return zveno.HydraulicDrive(
+    under = simulation.PivotLever(parent=(0.25, 0.0, -0.5), child=(0.5, 0.0, -0.05), retracted=0.46)
+    on_top = simulation.PivotLever(parent=(1.1, 0.0, 0.25), child=(-0.15, 0.0, 0.2), retracted=0.30)
+    return simulation.HydraulicDrive(
         {
-            "boom": zveno.HydraulicCylinder(valve, 1.2e-3, 8e-4, stroke=0.30, lever=under, **common),
-            "arm": zveno.HydraulicCylinder(valve, 8e-4, 5e-4, stroke=0.28, lever=on_top, **common),
+            "boom": simulation.HydraulicCylinder(valve, 1.2e-3, 8e-4, stroke=0.30, lever=under, **common),
+            "arm": simulation.HydraulicCylinder(valve, 8e-4, 5e-4, stroke=0.28, lever=on_top, **common),
         },
         supply,
     )
@@ -50,10 +54,10 @@ def path(t):
 def main():
     robot = crane()
     start = np.array(path(0.0), dtype=float)
-    control = zveno.ComputedTorque(path, kp=400.0, kd=40.0)
+    control = simulation.ComputedTorque(path, kp=400.0, kd=40.0)
     runs = {}
     for name, pump in (("large pump", 40 / 60000), ("small pump", 14 / 60000)):
-        supply = zveno.HydraulicSupply(16e6, pump_flow=pump, accumulator=4e-4)
+        supply = simulation.HydraulicSupply(16e6, pump_flow=pump, accumulator=4e-4)
         runs[name] = robot.simulate(
             start, duration=DURATION, control=control, drive=drives(supply), tau0=robot.gravity_torque(start)
         )
@@ -78,8 +82,15 @@ def main():
         "spools": ["boom", "arm"],
         "supply, MPa": list(runs),
     }
-    caption = "A crane on two hydraulic cylinders"
-    print("picture:", zveno.draw_lines(small.t, panels, "out/hydraulic_crane.png", caption, names))
+    figure, axes = plt.subplots(len(panels), sharex=True, figsize=(9, 2.2 * len(panels)), layout="constrained")
+    for ax, (title, values) in zip(axes, panels.items(), strict=True):
+        ax.plot(small.t, values, label=names.get(title))
+        ax.set_title(title, loc="left")
+        if title in names:
+            ax.legend(fontsize="small")
+    Path("out").mkdir(exist_ok=True)
+    figure.savefig("out/hydraulic_crane.png")
+    print("picture: out/hydraulic_crane.png")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import zveno
-from zveno import CenterOfMassTask, FrameTask, PostureTask
+from zveno import ik
+from zveno.ik import CenterOfMassTask, FrameTask, PostureTask
 
 DT = 0.02
 
@@ -36,10 +37,11 @@ def humanoid() -> tuple[zveno.Robot, list[str], str | None, str]:
 
 
 def reach_squat_and_look() -> None:
+    Path("out").mkdir(exist_ok=True)
     robot, feet, hand, head = humanoid()
     bent = {"hip_pitch": -0.2, "knee": 0.4, "ankle_pitch": -0.2}  # soles stay level
     start = robot.pack({name: x for name in robot.joint_names for part, x in bent.items() if part in name})
-    soles = dict(zip(feet, robot.forward_kinematics(start, frames=feet), strict=True))
+    soles = dict(zip(feet, robot.frame_poses(start, frames=feet), strict=True))
     aside = zveno.rotations.from_rpy([0, 0, 0.4]) @ robot.forward_kinematics(start, frame=head)[:3, :3]
     asked = soles | {head: aside}
     if hand is not None:
@@ -53,17 +55,18 @@ def reach_squat_and_look() -> None:
     # The way there, step by step: feet strictly where they are, velocities and limits kept.
     tasks = [*(FrameTask(foot, math.inf) for foot in feet), CenterOfMassTask(), FrameTask(head, kind="rotation")]
     tasks += [PostureTask(0.1)] if hand is None else [FrameTask(hand, kind="position"), PostureTask(0.1)]
-    step_for, step, q, way = robot.velocity_ik(tasks, DT, velocity=1.0), None, start, [start]
+    step_for, step, q, way = ik.DifferentialIK(robot, tasks, DT, velocity=1.0), None, start, [start]
     for _ in range(100):
-        step = step_for(q, asked | {"center_of_mass": down, "posture": posture.q[0]}, before=step)
+        step = step_for(q, asked | {"center_of_mass": down, "posture": posture.q[0]}, previous=step)
         assert step.solved
         q = step.q
         way.append(q)
-    moved = robot.forward_kinematics(q, frames=feet) - np.stack(list(soles.values()))
+    moved = robot.frame_poses(q, frames=feet) - np.stack(list(soles.values()))
     print(f"feet moved by {1e3 * abs(moved[:, :3, 3]).max():.3f} mm, errors at the end {step.errors.max():.1e}")
     assert abs(moved).max() < 1e-3
     assert step.errors[:-1].max() < 1e-2
-    print("picture:", robot.plot("out/humanoid.png", np.array(way[::25]), frames=[hand or head]))
+    robot.plot(np.array(way[::25]), frames=[hand or head]).savefig("out/humanoid.png")
+    print("picture: out/humanoid.png")
 
 
 def keep_the_feet() -> None:
@@ -74,19 +77,20 @@ def keep_the_feet() -> None:
     places = {name: dog.forward_kinematics(q, frame=name)[:3, 3] for name in paws}
     body = dog.forward_kinematics(q, frame="body")
     stay = [FrameTask(paw, math.inf, kind="position") for paw in paws]
-    step_for = dog.velocity_ik([*stay, FrameTask("body")], DT)
+    step_for = ik.DifferentialIK(dog, [*stay, FrameTask("body")], DT)
     step, way, worst = None, [q], 0.0
     for k in range(100):
         sway = 0.15 * math.sin(0.1 * k)
         looks = body @ zveno.transforms.transform(zveno.rotations.from_rpy([sway, 0.5 * sway, sway]), [0, 0, -0.02])
-        step = step_for(q, places | {"body": looks}, before=step)
+        step = step_for(q, places | {"body": looks}, previous=step)
         assert step.solved
         q = step.q
         way.append(q)
         worst = max(worst, *(abs(dog.forward_kinematics(q, frame=p)[:3, 3] - places[p]).max() for p in paws))
     print(f"quadruped: its body looks around, its feet move by {1e3 * worst:.2f} mm at most")
     assert worst < 2e-3
-    print("picture:", dog.plot("out/quadruped.png", np.array(way[::20]), frames=["body"]))
+    dog.plot(np.array(way[::20]), frames=["body"]).savefig("out/quadruped.png")
+    print("picture: out/quadruped.png")
 
 
 def base_and_arm() -> None:
@@ -97,17 +101,20 @@ def base_and_arm() -> None:
     assert reached.status == "solved"
     # The arm is quick and the base is slow: the base does what the arm cannot.
     fastest = np.array([0.3, 0.3, 0.5, 2.0, 2.0, 2.0, 2.0, 2.0])
-    step_for = mobile.velocity_ik([FrameTask(tool, kind="position"), PostureTask(0.05)], DT, velocity=fastest)
+    step_for = ik.DifferentialIK(
+        mobile, [FrameTask(tool, kind="position"), PostureTask(0.05)], DT, velocity=fastest
+    )
     step, way, goal = None, [q], np.array([2.0, 1.0, 0.8])
     for _ in range(400):
-        step = step_for(q, {tool: goal, "posture": reached.q[0]}, before=step)
+        step = step_for(q, {tool: goal, "posture": reached.q[0]}, previous=step)
         assert step.solved
         assert (abs(step.v) <= fastest + 1e-9).all()
         q = step.q
         way.append(q)
     print(f"its tool is {1e3 * np.linalg.norm(mobile.forward_kinematics(q)[:3, 3] - goal):.2f} mm from the goal")
     assert step.errors[0] < 1e-2
-    print("picture:", mobile.plot("out/mobile.png", np.array(way[::80])))
+    mobile.plot(np.array(way[::80])).savefig("out/mobile.png")
+    print("picture: out/mobile.png")
 
 
 def main():

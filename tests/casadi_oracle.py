@@ -40,11 +40,11 @@ def in_casadi(program: Program):
     """Inputs and outputs of a program as casadi columns, flat in C order."""
     inputs = [casadi.SX.sym(argument.name, argument.size) for argument in program.inputs]
     values = []
-    for op, args, value in zip(program.op, program.args, program.value, strict=True):
+    for op, args, value in zip(program.graph.op, program.graph.args, program.graph.value, strict=True):
         if op == Op.INPUT:
             values.append(inputs[args[0]][int(args[1])])
         elif op == Op.CONST:
             values.append(casadi.SX(value))
         else:
             values.append(CASADI[Op(op)](*[values[a] for a in args if a >= 0]))
-    return inputs, [casadi.vertcat(*[values[k] for k in nodes]) for nodes in program.results]
+    return inputs, [casadi.vertcat(*[values[k] for k in nodes]) for nodes in program.graph.results]

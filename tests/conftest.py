@@ -1,31 +1,51 @@
-"""Kernels built by the tests go to a cache of their own, shared by the workers of one run and removed after it."""
+"""One tier of the tests per run, and a kernel cache that the runs of a checkout share."""
 
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
+from pathlib import Path
 
-import pytest
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # two workers share two cores; NumPy reads it when it is imported
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from hypothesis import settings
 
-settings.register_profile("zveno", deadline=None)
-settings.load_profile("zveno")  # a busy machine is no failure
+import tiers
+
+KERNELS = Path(__file__).resolve().parent.parent / ".cache" / "kernels"
+"""Its keys are content, so that an entry is never out of date; ZVENO_CACHE_DIR names another place."""
 
 
-SLOW = bool(os.environ.get("CI") or os.environ.get("ZVENO_SLOW"))
-"""Tests marked slow run in CI, and wherever ZVENO_SLOW is set."""
-
-
-def pytest_collection_modifyitems(items):
-    if not SLOW:
-        for item in items:
-            if "slow" in item.keywords:
-                item.add_marker(pytest.mark.skip(reason="slow: runs in CI, or with ZVENO_SLOW=1"))
+def pytest_addoption(parser):
+    parser.addoption(
+        "--tier",
+        choices=(*tiers.TIERS, "all"),
+        default="test",
+        help="which tests run (default: test); a test named by FILE::TEST always runs",
+    )
 
 
 def pytest_configure(config):
     if "ZVENO_CACHE_DIR" not in os.environ:
-        place = tempfile.mkdtemp(prefix="zveno-tests-")
-        os.environ["ZVENO_CACHE_DIR"] = place
-        config.add_cleanup(lambda: shutil.rmtree(place, ignore_errors=True))
+        for place in (KERNELS.parent, KERNELS):
+            place.mkdir(mode=0o700, exist_ok=True)
+        os.environ["ZVENO_CACHE_DIR"] = str(KERNELS)
+    tier = config.getoption("tier")
+    tiers.tier = "laws" if tier == "all" else tier
+    settings.register_profile(
+        tiers.tier,
+        max_examples=tiers.EXAMPLES[tiers.tier],
+        deadline=None,  # a busy machine is not a failure
+        derandomize=tiers.tier == "test",  # the same examples every time, so that their kernels are in the cache
+    )
+    settings.load_profile(tiers.tier)
+
+
+def pytest_collection_modifyitems(config, items):
+    tiers.mark_later_cases(items)
+    tier = config.getoption("tier")
+    if tier == "all" or any("::" in argument for argument in config.args):
+        return
+    left = [item for item in items if tier not in tiers.tiers_of(item)]
+    config.hook.pytest_deselected(items=left)
+    items[:] = [item for item in items if tier in tiers.tiers_of(item)]

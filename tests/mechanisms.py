@@ -120,7 +120,7 @@ def random_mechanism(
                 kind_type,
                 random_transform(rng),
                 random_transform(rng) if rng.random() < 0.5 else np.eye(4),
-                Limits(-2.0, 2.0, 3.0, 50.0) if kind in SINGLE and kind != "continuous" else Limits(),
+                _limits(bool(follow)) if kind in SINGLE and kind != "continuous" else Limits(),
                 drive,
                 Mimic(str(rng.choice(leaders)), rng.uniform(-2, 2), rng.normal()) if follow else None,
             )
@@ -128,6 +128,12 @@ def random_mechanism(
         links.append(Link(f"link{i}", random_inertia(rng)))
     frames = [Frame("tool", f"link{n}", random_transform(rng)), Frame("mark", "link1", random_transform(rng))]
     return assemble(f"random{seed}", links, joints, frames, gravity=rng.normal(size=3) * 5)
+
+
+def _limits(follower: bool) -> Limits:
+    """Of a joint; those of followers leave all of the joint that they follow."""
+    reach = np.inf if follower else 2.0
+    return Limits(-reach, reach, 3.0, 50.0)
 
 
 def random_state(mechanism: Mechanism, seed: int):

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = ("matplotlib", "mujoco", "polars", "flint", "distributed", "openpyxl", "xacro")
-NEEDED = ("zveno/py.typed", "zveno/__init__.pyi", "zveno/robots/puma560.toml", "zveno/report/html/bundle/")
+NEEDED = ("zveno/py.typed", "zveno/__init__.pyi", "zveno/robots/puma560.toml", "zveno/report/bundle/")
 """Files that are not Python sources, and are easily forgotten."""
 SMOKE = f"""
 import importlib.util
@@ -30,8 +30,8 @@ states = np.random.default_rng(0).uniform(-1, 1, (3, 1000, 6))
 assert np.allclose(robot.forward_dynamics(*states[:2], robot.inverse_dynamics(*states)), states[2])
 robot.base_parameters().report("page.html")
 try:
-    robot.plot("x.png")
-except zveno.MissingExtraError as error:
+    robot.plot()
+except zveno.errors.MissingExtraError as error:
     assert "zveno[plot]" in str(error)
 print(zveno.__file__)
 """
@@ -58,7 +58,7 @@ def built(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.slow
+@pytest.mark.attack
 @pytest.mark.skipif(os.name == "nt", reason="paths of an environment are those of POSIX here")
 def test_the_wheel_works_alone(built):
     home = ran(built / "clean/bin/python", "-c", SMOKE, cwd=built)
@@ -68,7 +68,7 @@ def test_the_wheel_works_alone(built):
     assert "complete" in ran(built / "clean/bin/zveno", "ik", "ur5", "--at", *"123456", cwd=built)
 
 
-@pytest.mark.slow
+@pytest.mark.attack
 @pytest.mark.skipif(os.name == "nt", reason="paths of an environment are those of POSIX here")
 def test_wheel_and_sdist_hold_what_is_needed(built):
     (wheel,), (sdist,) = (built / "dist").glob("*-py3-none-any.whl"), (built / "dist").glob("*.tar.gz")

@@ -1,9 +1,11 @@
-"""One word for one thing in the arguments of functions, methods and commands; docs/conventions.md lists them."""
+"""One word for one thing in arguments, listed in docs/conventions.md; plain English in docstrings and messages."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "conventions.md"
 INSTEAD = {
     "measurement": ("measure", "measurements", "observable", "kind"),
     "frame": ("frame_name", "link", "end_effector", "tip"),
-    "limits": ("bounds_q", "joint_limits", "ranges"),
+    "limits": ("bounds_q", "ranges"),
     "tolerance": ("tol", "eps", "accuracy"),
     "start": ("seed", "initial", "guess", "q_start", "x0"),
     "rng": ("seed", "random_state", "generator"),
@@ -29,12 +31,25 @@ INSTEAD = {
 """The word of the page, and those that would mean the same."""
 OTHERWISE = {"Robot.with_base(kind)"}
 """Arguments of these names that mean something else: the kind of a base."""
+SOURCE = Path(zveno.__file__).parent
+PLAIN = (
+    "errors.py", "progress.py", "robot.py", "spatial", "mechanism", "robots", "base_parameters", "report",
+    "scanning", "clearance", "studio", "documents", "cli", "kernels", "algorithms", "fit", "functions.py",
+    "programs.py", "robot_functions.py", "export.py", "export_texts.py", "_executor.py",
+    "ik", "calibration", "identification", "simulation", "walking", "io", "motion_limits.py", "_lazy.py",
+)  # fmt: skip
+"""Modules and packages of zveno whose texts have been revised. Add a package when its texts are."""
+OPENING = re.compile(r"\W*(What|Whether|Where|How|Which|When|Who|Whose|Why|From|Of|By|Without)\b")
+"""Openings of docstrings that hide the verb of a function or the name of a thing."""
+DIALECT = re.compile(r"(?<!there )\b(is|are) no [a-z]|\b(one|entry|value|number|line|samples|metres) a [a-z]")
+"""Phrases for "is not a" and "per"."""
 
 
 def functions() -> dict[str, inspect.Signature]:
     found = {}
-    for name in zveno.__all__:
-        value = getattr(zveno, name)
+    jobs = (zveno.ik, zveno.simulation, zveno.calibration, zveno.identification, zveno.walking)
+    for module, name in [(place, name) for place in (zveno, *jobs) for name in place.__all__]:
+        value = getattr(module, name)
         if inspect.isfunction(value):
             found[name] = inspect.signature(value)
         elif inspect.isclass(value) and issubclass(value, zveno.Result | zveno.Robot):
@@ -47,8 +62,7 @@ def functions() -> dict[str, inspect.Signature]:
 def commands() -> dict[str, inspect.Signature]:
     from zveno.cli.app import VERBS, verb_function
 
-    about_files = ("completion", "demo")
-    return {f"zveno {name}": inspect.signature(verb_function(name)) for name in VERBS if name not in about_files}
+    return {f"zveno {name}": inspect.signature(verb_function(name)) for name in VERBS}
 
 
 @pytest.mark.parametrize(("word", "others"), INSTEAD.items())
@@ -80,3 +94,40 @@ def test_the_words_mean_the_same_everywhere():
                 text = str(its.parameters[word].annotation)
                 meanings.setdefault(word, set()).add(re.sub(r"numpy|np|\s|\|\s*None", "", text.replace("'", "")))
     assert {word: kinds for word, kinds in meanings.items() if len(kinds) > 1} == {}
+
+
+def modules() -> list[Path]:
+    named = [SOURCE / name for name in PLAIN]
+    return [path for name in named for path in (sorted(name.rglob("*.py")) if name.is_dir() else [name])]
+
+
+def docstrings(tree: ast.Module) -> Iterator[ast.Constant]:
+    """Strings that stand alone in a module, class or function: docstrings, and those below constants and fields."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            for statement in node.body:
+                match statement:
+                    case ast.Expr(value=ast.Constant(value=str()) as text):
+                        yield text
+
+
+def test_docstrings_open_with_a_verb_or_a_noun():
+    wrong, n = [], 0
+    for path in modules():
+        for text in docstrings(ast.parse(path.read_text(encoding="utf-8"))):
+            n += 1
+            if OPENING.match(str(text.value)):
+                wrong.append(f"{path.relative_to(SOURCE)}:{text.lineno}: {str(text.value)[:40]}")
+    assert n > 1000
+    assert wrong == []
+
+
+def test_texts_are_free_of_dialect():
+    wrong = []
+    for path in modules():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found = DIALECT.search(node.value)
+                if found:
+                    wrong.append(f"{path.relative_to(SOURCE)}:{node.lineno}: {found[0]}")
+    assert wrong == []

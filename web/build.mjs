@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync, existsSync, mkdirSync } from 'node:fs';
 import { build } from 'esbuild';
 
-const target = new URL('../src/zveno/report/html/bundle/', import.meta.url);
+const target = new URL('../src/zveno/report/bundle/', import.meta.url);
 mkdirSync(target, { recursive: true });
 
 // The digest that tests compare: of every source and of the versions that are locked.

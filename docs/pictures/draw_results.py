@@ -1,6 +1,6 @@
 """Draws pictures of results for tutorials and gallery: `python docs/pictures/draw_results.py [NAME ...]`.
 
-Every picture is what `result.plot(path)` draws; `report` and `studio` are pages seen in Chromium, and are left as
+Every picture is what `result.plot()` draws; `report` and `studio` are pages seen in Chromium, and are left as
 they are where there is no browser.
 """
 
@@ -18,6 +18,8 @@ import numpy as np
 from PIL import Image
 
 import zveno
+from zveno import calibration, identification, simulation
+from zveno.report.figure import save
 
 HERE = Path(__file__).resolve().parent
 PATIENT = 180_000
@@ -25,54 +27,57 @@ PATIENT = 180_000
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-def calibrated() -> zveno.Calibration:
+def calibrated() -> calibration.Calibration:
     """A PUMA 560 that is not as drawn, seen by a tracker in 30 postures, two of them bad."""
     rng = np.random.default_rng(1)
     drawn = zveno.load("puma560").with_tool(zveno.transforms.transform(None, np.array([0.04, 0.03, 0.08])))
-    sizes = {name: 1e-3 if name[0] == "T" else 3e-3 for name in drawn.identifiability("relative_position").chosen}
-    built = drawn.with_deviations({name: size * rng.normal() for name, size in sizes.items()})
+    sizes = {
+        name: 1e-3 if name[0] == "T" else 3e-3
+        for name in zveno.calibration.identifiability(drawn, "relative_position").chosen
+    }
+    built = zveno.calibration.apply_deviations(drawn, {name: size * rng.normal() for name, size in sizes.items()})
     q = drawn.random(30, rng)
     seen = built.forward_kinematics(q)[:, :3, 3] + 5e-5 * rng.normal(size=(30, 3))
     seen[[7, 21]] += 0.004
-    return drawn.calibrate(zveno.Campaign(zveno.RelativePosition(), q, seen, name="tracker"))
+    return drawn.calibrate(calibration.Dataset(calibration.RelativePosition(), q, seen, name="tracker"))
 
 
-def identified() -> zveno.Identification:
+def identified() -> identification.Identification:
     """A UR5 that is a tenth heavier than drawn, with friction, recorded for ten seconds."""
     rng = np.random.default_rng(0)
     robot = zveno.load("ur5")
     links = {link.name: 1.1 * link.inertia for link in robot.mechanism.links}
     built = zveno.Robot(zveno.edit.with_inertia(robot.mechanism, links))
-    motion = robot.plan_excitation(10.0, velocity=2.0, acceleration=8.0, starts=1, draws=64)
+    motion = zveno.identification.plan_excitation(robot, 10.0, velocity=2.0, acceleration=8.0)
     t, q, v, a = motion.sample(200.0)
     tau = built.inverse_dynamics(q, v, a) + 5.0 * v + 3.0 * np.tanh(v / 0.005) + 0.3 * rng.normal(size=q.shape)
-    return robot.identify(zveno.Log.of(robot, t, q, tau), friction="basic")
+    return robot.identify(identification.Log.of(robot, t, q, tau), friction_terms="basic")
 
 
-def all_solutions() -> zveno.Solutions:
+def all_solutions() -> zveno.ik.Solutions:
     """Eight ways of a UR5 to one pose."""
     T = zveno.transforms.transform(zveno.rotations.from_rpy([np.pi, 0, 0]), np.array([0.4, 0.2, 0.5]))
     return zveno.load("ur5").ik(T)
 
 
-def landing() -> zveno.Trajectory:
+def landing() -> simulation.Trajectory:
     """A robot with four legs that is dropped from 10 cm and stands."""
     dog = zveno.load("quadruped")
     bend = {name: -1.2 for name in dog.joint_names if name.endswith("knee")}
     bend |= {name: 0.6 for name in dog.joint_names if name.endswith("pitch")}
     q0 = np.array(dog.pack(bend))
     feet = [name for name in dog.frame_names if name.endswith("foot")]
-    soles = [zveno.Contact(foot, zveno.Sphere(0.02), friction=0.6) for foot in feet]
-    q0[2] += 0.12 - dog.forward_kinematics(q0, frames=feet)[:, 2, 3].min()
-    stand = zveno.PD(q0, kp=300.0, kd=8.0, gravity=False)
+    soles = [simulation.Contact(foot, simulation.Sphere(0.02), friction=0.6) for foot in feet]
+    q0[2] += 0.12 - dog.frame_poses(q0, frames=feet)[:, 2, 3].min()
+    stand = simulation.PD(q0, kp=300.0, kd=8.0, gravity=False)
     return dog.simulate(
-        q0, duration=1.5, integrator="time-stepping", control=stand, constraints=soles, sample=0.005
+        q0, duration=1.5, integrator="time-stepping", control=stand, constraints=soles, sample_time=0.005
     )
 
 
-def plan() -> zveno.Plan:
+def plan() -> calibration.MeasurementPlan:
     """Thirty postures for a tracker."""
-    return zveno.load("panda").plan_poses("relative_position", 30, candidates=1000)
+    return zveno.calibration.plan_poses(zveno.load("panda"), "relative_position", 30, candidates=1000)
 
 
 def smaller(file: Path) -> Path:
@@ -108,7 +113,7 @@ def report(path: Path) -> Path:
 def studio(path: Path) -> Path:
     """The studio with a UR5 in one of the eight ways to a target, the others as ghosts."""
     robot = zveno.load("ur5")
-    with robot.studio() as shown, opened(shown.url, 1200, 720) as page:
+    with zveno.open_studio(robot) as shown, opened(shown.url, 1200, 720) as page:
         target = next(iter(shown.targets.values()))
         target.move(robot.forward_kinematics(np.radians([35, -75, 95, -50, 70, 10])))
         page.get_by_role("tab", name="Target").click()
@@ -136,7 +141,7 @@ def main(names: list[str]) -> None:
     """Write the pictures of these names, or all of them, beside this file."""
     for name, result in RESULTS.items():
         if not names or name in names:
-            print("drew", smaller(result().plot(HERE / f"{name}.png")))
+            print("drew", smaller(save(result().plot(), HERE / f"{name}.png")))
     for name, page in PAGES.items():
         if names and name not in names:
             continue

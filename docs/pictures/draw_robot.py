@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from zveno.io.load import load_mechanism
-from zveno.report.pictures.motion import draw_motion
+import zveno
+from zveno.report.figure import save
 
 
 def swing(n: int = 121) -> np.ndarray:
@@ -21,7 +21,7 @@ def swing(n: int = 121) -> np.ndarray:
 def main():
     """Write the picture beside this file."""
     file = Path(__file__).resolve().parent / "puma560.png"
-    draw_motion(load_mechanism("puma560"), swing(), file, caption="PUMA 560: one motion, and the way of its flange")
+    save(zveno.load("puma560").plot(swing()), file)
 
 
 if __name__ == "__main__":

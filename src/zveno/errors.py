@@ -1,4 +1,4 @@
-"""One error tree: what was wrong, where (file and element), and what would work."""
+"""Exception classes. Every error states the problem, its place (file and element) and a remedy."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from typing import Any
 
 MAX_WORDS = 3000
-"""Characters of a problem, element or remedy that an error keeps."""
+"""Maximum length of a problem, element or remedy in characters."""
 
 UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-"""Characters that steer a terminal or cannot be seen."""
+"""Terminal control characters and invisible characters."""
 
 
 def visible(text: str) -> str:
-    """Text from a file as it may be printed: control characters are shown, `\\x1b`, and not obeyed."""
+    """Escape the control characters of untrusted text, for example as `\\x1b`, so that it is safe to print."""
     return UNSEEN.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
@@ -22,10 +22,10 @@ class ZvenoError(Exception):
     """Base of every error that bad input can cause.
 
     Args:
-        problem: what is wrong, one sentence without the final full stop.
-        file: the file it was read from.
-        element: the element, link, joint, argument or line inside it.
-        remedy: what the user can do about it.
+        problem: the violated requirement, one sentence without the final full stop.
+        file: the input file.
+        element: the element, link, joint or line of the file, or the argument.
+        remedy: the action that fixes the input.
     """
 
     problem: str
@@ -41,7 +41,7 @@ class ZvenoError(Exception):
         element: str | None = None,
         remedy: str | None = None,
     ) -> None:
-        problem, element, remedy = _shortened(problem), _shortened(element), _shortened(remedy)
+        problem, element, remedy = _shorten(problem), _shorten(element), _shorten(remedy)
         self.problem, self.file, self.element, self.remedy = problem, file, element, remedy
         place = ": ".join(str(part) for part in (file, element) if part is not None)
         text = f"{place}: {problem}" if place else problem
@@ -52,7 +52,7 @@ class ZvenoError(Exception):
         return _rebuild, (type(self), self.problem, self.file, self.element, self.remedy)
 
     def located(self, *, file: object | None = None, element: str | None = None) -> ZvenoError:
-        """The same error with the place filled in where it was not known yet."""
+        """Return a copy of the error with missing parts of its place filled in."""
         return type(self)(
             self.problem,
             file=self.file if self.file is not None else file,
@@ -61,8 +61,8 @@ class ZvenoError(Exception):
         )
 
 
-def _shortened(text: Any) -> Any:
-    """Words of a file may stand in an error; however long they are, a person can read it."""
+def _shorten(text: Any) -> Any:
+    """Truncate long text, because messages may quote untrusted files."""
     return text[:MAX_WORDS] + " …" if isinstance(text, str) and len(text) > MAX_WORDS + 2 else text
 
 
@@ -79,7 +79,7 @@ class ShapeError(ZvenoError):
 
 
 class UnknownNameError(ZvenoError):
-    """A link, joint, frame, robot or option of that name does not exist."""
+    """No link, joint, frame, robot or option has the given name."""
 
 
 class TraceError(ZvenoError):
@@ -95,15 +95,15 @@ class MissingExtraError(ZvenoError):
 
 
 class ZvenoWarning(UserWarning):
-    """Legal input that deserves a second look."""
+    """Valid input that is probably not intended."""
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-    """The error for a name that does not exist, with the nearest and the existing names."""
+    """Build the error for an unknown name; the remedy lists similar and known names."""
     import difflib
 
     known = list(known)
-    # Comparing takes a time that grows with the product of the lengths, and both come from files.
+    # The cost of the comparison grows with the product of the lengths, and both may come from untrusted files.
     near = difflib.get_close_matches(str(name)[:60], [word for word in known[:1000] if len(word) <= 60], 3, 0.6)
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
     return UnknownNameError(
@@ -112,6 +112,6 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> UnknownNameEr
 
 
 def first_of(names: Iterable[object], most: int = 40) -> str:
-    """Names or numbers for a message: the first of them, and how many there are."""
+    """Format the first `most` names or numbers for a message, with the total count if there are more."""
     names = [str(name) for name in names]
     return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")

@@ -1,4 +1,4 @@
-"""Controller code: a robot's functions as dependency-free C99, with an example and a page of figures."""
+"""Export of robot functions as dependency-free C99, with an example and a README."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +16,27 @@ import numpy as np
 
 from .errors import BuildError, unknown_name
 from .export_texts import TITLE, arrays, common_header, example, plain, readme
-from .function_methods import is_of_one_frame
 from .functions import FUNCTIONS
 from .io.files import check_replaceable, write_text
-from .io.results import Result, registered
+from .io.results import registered
 from .kernels.export_c import CSource
 from .kernels.export_c import export_c as source_of
-from .kernels.operations import Operations, count_operations
-from .kernels.program import Program
-from .kernels.structured.export_c import export_structured
-from .kernels.structured.instance import counted_operations
-from .kernels.structured.once import computed_once
-from .kernels.structured.statements import Structured
+from .kernels.once import computed_once
+from .kernels.program import Operations, Program, count_operations
+from .mechanism.loops import for_trees
 from .mechanism.plausibility import warn_without_masses
 from .programs import exported_program
+from .report.description import Column, Description, Field, Table
+from .report.result import Result
 from .robot_functions import RobotFunctions
 
-registered(Operations)  # kernels know no results
+registered(Operations)  # kernels do not depend on results
 
 DEFAULT_FUNCTIONS = ("inverse_dynamics", "gravity_torque", "forward_kinematics", "jacobian", "forward_dynamics")
 IN_BASE_PARAMETERS = "base_inverse_dynamics"
 INVERSE_KINEMATICS = "inverse_kinematics"
 EXPORTED = (*FUNCTIONS, IN_BASE_PARAMETERS, INVERSE_KINEMATICS)
-"""Names of all functions that can be written as C."""
+"""Names of all functions that can be exported to C."""
 COMPILE = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror")
 
 
@@ -48,9 +46,9 @@ class ExportedFunction:
     """One function of an export.
 
     Attributes:
-        name: the C function.
-        operations: scalar operations a call.
-        nanoseconds: measured time of a call on this machine, None without a C compiler.
+        name: name of the C function.
+        operations: scalar operations per call.
+        nanoseconds: measured time per call on this machine, None without a C compiler.
     """
 
     name: str
@@ -61,11 +59,11 @@ class ExportedFunction:
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class Export(Result):
-    """C sources that were written.
+    """Exported C sources.
 
     Attributes:
-        directory, files: where.
-        functions: what each costs.
+        directory, files: paths of the directory and of the files.
+        functions: operations and time of each function.
     """
 
     directory: Path
@@ -76,15 +74,36 @@ class Export(Result):
 
     @property
     def status(self) -> str:
-        """Always "written": what cannot be written is an error."""
+        """Always "written", because a failure raises an error."""
         return "written"
 
     @property
     def summary(self) -> str:
-        """One sentence."""
+        """Summary in one sentence."""
         return f"{len(self.functions)} function(s) in {len(self.files)} files written to {self.directory}"
 
+    def describe(self) -> Description:
+        """Return the description shown in texts and pages: operations and time of every function."""
+        counts = [asdict(function.operations) for function in self.functions]
+        times = [function.nanoseconds for function in self.functions]
+        functions = [
+            {"name": function.name, "operations": count, "nanoseconds": time}
+            for function, count, time in zip(self.functions, counts, times, strict=True)
+        ]
+        heads = ("adds", "multiplies", "divides", "roots", "sincos", "other")
+        columns = [Column("function", [function.name for function in self.functions])]
+        for head, values in zip(heads, zip(*(count.values() for count in counts), strict=True), strict=False):
+            columns.append(Column(head, values))
+        columns.append(Column("ns per call", ["not measured" if t is None else t for t in times], "", ".0f"))
+        fields = [
+            Field("directory", str(self.directory)),
+            Field("files", [path.name for path in self.files]),
+            Field("functions", functions),
+        ]
+        return Description("C code", self.summary, "good", fields, [Table("Functions", columns)])
 
+
+@for_trees
 def export_c(
     robot: RobotFunctions,
     functions: Sequence[str] | None = None,
@@ -92,28 +111,12 @@ def export_c(
     *,
     single: bool = False,
     frame: str | None = None,
-    parameters: Sequence[str] = (),
-    redundant: str | None = None,
+    inputs: Sequence[str] = (),
+    redundant_joint: str | None = None,
     timed: bool = True,
-    force: bool = False,
+    overwrite: bool = False,
 ) -> Export:
-    """C sources of a robot's functions, an example and a README with operation counts and times.
-
-    Args:
-        robot: the robot as it is: payload, tool and gravity it was given are constants in the code.
-        functions: names of robot functions ("inverse_dynamics", "jacobian", …), or "base_inverse_dynamics": torques
-            from the base parameters, which are an argument; those of the robot are written to a header of their
-            own; or "inverse_kinematics": all solutions inside limits of arms with six revolute joints, a closed
-            form, or seven joints of which one is an argument; one from a seed for others. By default those that
-            controllers usually need.
-        directory: made if it does not exist.
-        single: `float` instead of `double`.
-        frame: the frame of kinematic functions; the default frame if not given.
-        parameters: constants that become arguments, as in `Robot.parametric`.
-        redundant: the joint of seven that is an argument of inverse kinematics; one that leaves a closed form.
-        timed: time each function if a C compiler is found.
-        force: whether files that zveno did not write may be replaced.
-    """
+    """Do what `Robot.export_c` documents."""
     functions = DEFAULT_FUNCTIONS if functions is None else functions
     if not functions:
         raise BuildError("no functions to export", remedy="Name some of: " + ", ".join(EXPORTED))
@@ -123,23 +126,23 @@ def export_c(
     from .ik.native.controller import controller_ik
 
     base = _base_model(robot) if IN_BASE_PARAMETERS in functions else None
-    if redundant is not None and INVERSE_KINEMATICS not in functions:
-        raise BuildError(f"is for {INVERSE_KINEMATICS}", element="redundant", remedy="Name that function too")
-    ik = controller_ik(robot, frame, single, redundant) if INVERSE_KINEMATICS in functions else None
+    if redundant_joint is not None and INVERSE_KINEMATICS not in functions:
+        raise BuildError(f"applies only to {INVERSE_KINEMATICS}", element="redundant_joint", remedy="Export it too")
+    ik = controller_ik(robot, frame, single, redundant_joint) if INVERSE_KINEMATICS in functions else None
     special = {IN_BASE_PARAMETERS: base, INVERSE_KINEMATICS: ik}
     programs = [
-        _program(robot, name, frame, parameters) if (own := special.get(name)) is None else own.program
+        _program(robot, name, frame, inputs) if (model := special.get(name)) is None else model.program
         for name in dict.fromkeys(functions)
     ]
     dynamic = [name for name in functions if name in FUNCTIONS and "inertia" in FUNCTIONS[name].depends_on]
     if dynamic:
         warn_without_masses(robot.mechanism, f"{', '.join(dynamic)} in C gives")
-    return export_programs(robot, programs, directory, base, ik, single=single, timed=timed, force=force)
+    return export_programs(robot, programs, directory, base, ik, single=single, timed=timed, force=overwrite)
 
 
 def export_programs(
     robot: RobotFunctions,
-    programs: Sequence[Program | Structured],
+    programs: Sequence[Program],
     directory: str | os.PathLike[str],
     base: Any = None,
     ik: Any = None,
@@ -148,14 +151,14 @@ def export_programs(
     timed: bool = True,
     force: bool = False,
 ) -> Export:
-    """C sources of traced functions of a robot, an example and a README; `base` is the model of one in base
-    parameters, `ik` what `controller_ik` says of inverse kinematics."""
+    """Export traced robot functions as C sources, with an example and a README. `base` is the model in base
+    parameters, and `ik` the result of `controller_ik`, if exported."""
     dtype = np.float32 if single else np.float64
     stem = re.sub(r"\W", "_", robot.name, flags=re.ASCII).lower()
     stem = stem if stem and not stem[0].isdigit() else f"robot_{stem}"
-    sources = [_source(program, dtype, f"{stem}_{program.name}") for program in programs]
+    sources = [source_of(program, dtype, f"{stem}_{program.name}") for program in programs]
     place, written = Path(directory), [f"{source.name}.{suffix}" for source in sources for suffix in "hc"]
-    # Names by robot: another robot's export may be in the same directory.
+    # Named after the robot, because another robot's export may be in the same directory.
     example_name, page_name = f"example_{stem}.c", f"README_{stem}.md"
     for name in (*written, f"{stem}.h", f"{stem}_base_parameters.h", example_name, page_name):
         check_replaceable(place / name, force=force)
@@ -183,45 +186,36 @@ def export_programs(
 
 
 def _exported_before(place: Path, stem: str, written: Sequence[str]) -> list[str]:
-    """Functions of the same robot that an earlier export left here: its header goes on including them."""
+    """Return functions of the same robot from an earlier export here; its header still includes them."""
     names = [f"{stem}_{name}" for name in EXPORTED]
     return [name for name in names if f"{name}.h" not in written and (place / f"{name}.h").is_file()]
 
 
 def _refuse_namesake(page: Path, name: str) -> None:
-    """Refuse to replace the export of a robot whose name differs but gives the same names in C."""
+    """Raise an error instead of replacing the export of another robot with the same names in C."""
     first = page.read_text("utf-8", "replace").partition("\n")[0] if page.is_file() else ""
     if first.endswith(TITLE) and first != f"# {plain(name)}{TITLE}":
         other = first.removeprefix("# ").removesuffix(TITLE)
         raise BuildError(
-            f"it is of another robot, {other}, whose functions have the same names in C",
+            f"the existing export is of another robot, {other}, whose functions have the same names in C",
             file=page,
             remedy="Export into another directory, or give one of the robots another name",
         )
 
 
-def _source(program: Any, dtype: type, name: str) -> CSource:
-    write: Any = export_structured if isinstance(program, Structured) else source_of
-    return write(program, dtype, name)
+def _operations(program: Program) -> Operations:
+    return count_operations(computed_once(program))
 
 
-def _operations(program: Program | Structured) -> Operations:
-    return (
-        counted_operations(computed_once(program)) if isinstance(program, Structured) else count_operations(program)
-    )
-
-
-def _program(
-    robot: RobotFunctions, name: str, frame: str | None, parameters: Sequence[str]
-) -> Program | Structured:
-    options = {"frame": robot.mechanism.frame(frame).name} if is_of_one_frame(name) else {}
+def _program(robot: RobotFunctions, name: str, frame: str | None, parameters: Sequence[str]) -> Program:
+    options = {"frame": robot.mechanism.frame(frame).name} if "frame" in FUNCTIONS[name].options else {}
     used = [key for key in parameters if key.partition(":")[0] in FUNCTIONS[name].depends_on]
     return exported_program(robot.mechanism, name, used, **options)
 
 
 def _base_model(robot: RobotFunctions):
-    """Inverse dynamics in base parameters, rotors included where the robot has them, as in `inverse_dynamics`."""
-    from .base_parameters.base_dynamics import BaseModel
+    """Return inverse dynamics in base parameters, with rotors if the robot has them, as in `inverse_dynamics`."""
+    from .base_parameters.base_model import BaseModel
 
     return BaseModel(robot)
 
@@ -229,8 +223,8 @@ def _base_model(robot: RobotFunctions):
 def _with_base_parameters(
     robot: RobotFunctions, base, stem: str, texts: dict[str, str], single: bool
 ) -> dict[str, str]:
-    """The header with the robot's base parameters, the example that passes them, and the page that counts them."""
-    from .base_parameters.base_dynamics import operations_sentence, values_header
+    """Return the header with the robot's base parameters, the example that uses them, and the README page."""
+    from .base_parameters.base_model import operations_sentence, values_header
 
     header = f"{stem}_base_parameters.h"
     example_name, page_name = f"example_{stem}.c", f"README_{stem}.md"
@@ -247,8 +241,8 @@ its meaning, are in `{header}`. {operations_sentence(robot)}
     }
 
 
-def _measured(program: Program | Structured, source: CSource, single: bool, given: dict) -> float | None:
-    """Nanoseconds a call, or None where there is no C compiler."""
+def _measured(program: Program, source: CSource, single: bool, given: dict) -> float | None:
+    """Measure nanoseconds per call, or return None without a C compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         return None
@@ -283,6 +277,6 @@ int main(void)
         built = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if built.returncode:
             raise BuildError(
-                f"the C compiler refuses the exported code: {built.stderr.strip()[:500]}", file=source.name
+                f"the C compiler rejects the exported code: {built.stderr.strip()[:500]}", file=source.name
             )
         return float(subprocess.run(["./time"], cwd=folder, capture_output=True, text=True, check=True).stdout)

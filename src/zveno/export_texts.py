@@ -1,4 +1,4 @@
-"""Texts of an export: the header of a robot, an example that calls a function, and the page about all of them."""
+"""Texts of an export: the robot's header, an example that calls a function, and the README page."""
 
 from __future__ import annotations
 
@@ -11,23 +11,22 @@ import numpy as np
 from .errors import visible
 from .kernels.export_c import CSource
 from .kernels.program import Program
-from .kernels.structured.statements import Structured
 from .robot_functions import RobotFunctions
 
 TITLE = ": functions in C"
-"""Behind the name of the robot in the first line of the page."""
+"""Suffix of the robot's name in the first line of the page."""
 
 
 def common_header(stem: str, functions: Sequence[str]) -> str:
-    """The header of a robot, which includes those of its functions."""
+    """Return the header of a robot, which includes those of its functions."""
     guard = f"{stem.upper()}_H"
     includes = "\n".join(f'#include "{name}.h"' for name in functions)
     title = f"/* All exported functions of {stem}, written by zveno. */"
     return f"{title}\n#ifndef {guard}\n#define {guard}\n\n{includes}\n\n#endif\n"
 
 
-def arrays(program: Program | Structured, source: CSource, scalar: str, given: dict) -> tuple[str, str]:
-    """Declarations of arrays for a call, given ones filled with their numbers, and the call's arguments."""
+def arrays(program: Program, source: CSource, scalar: str, given: dict) -> tuple[str, str]:
+    """Return declarations of arrays for a call, with the given values, and the arguments of the call."""
     lines, names = [], []
     if source.memory is not None:
         lines, names = [f"    static {source.memory} memory_;"], ["&memory_"]
@@ -40,10 +39,8 @@ def arrays(program: Program | Structured, source: CSource, scalar: str, given: d
     return "\n".join(lines), ", ".join(names)
 
 
-def example(
-    robot: RobotFunctions, stem: str, program: Program | Structured, source: CSource, single: bool, given: dict
-) -> str:
-    """A program that calls one function once."""
+def example(robot: RobotFunctions, stem: str, program: Program, source: CSource, single: bool, given: dict) -> str:
+    """Return a program that calls one function once."""
     scalar = "float" if single else "double"
     declared, names = arrays(program, source, scalar, given)
     printed = "\n".join(
@@ -80,9 +77,9 @@ def readme(
     single: bool,
     before: Sequence[str],
 ) -> str:
-    """The page: how to compile, and what every function takes, returns and costs.
+    """Return the README page: how to compile, and arguments, results and cost of every function.
 
-    `before` are functions of an earlier export of the same robot that are still there.
+    `before` lists functions of an earlier export of the same robot that still exist.
     """
     scalar = "float" if single else "double"
     rows = []
@@ -123,5 +120,5 @@ def _kept(before: Sequence[str]) -> str:
 
 
 def plain(name: str) -> str:
-    """A name in Markdown: without line breaks, control characters and marks."""
+    """Return a name for Markdown, without line breaks, control characters and markup."""
     return re.sub(r"[\\`*\[\]<>|#]", lambda mark: f"\\{mark[0]}", visible(" ".join(name.split())))

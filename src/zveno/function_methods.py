@@ -1,302 +1,345 @@
-"""The functions of a robot as methods, written once for robots and for robots with constants as inputs."""
+"""Methods of a robot for every function of `functions.FUNCTIONS`; written by tools/write_methods.py."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .algorithms import floating
-from .mechanism import Mechanism
+from .algorithms.references import Reference
 
 Outputs = tuple[np.ndarray | None, ...] | None
-"""Where to write the results of a function that has several."""
+"""Arrays for the results of a function that has several."""
 
 
-class FunctionMethods(ABC):
-    """Every function of `zveno.functions.FUNCTIONS` as a method, compiled for batches on first use.
+class FunctionMethods:
+    """The compiled functions of a robot."""
 
-    Arrays have any leading batch axes, (..., n_q); one state is a batch (). `out` takes the array to write to.
-    Constants of the robot can be given by keyword for one call: `gravity` (3,), `inertia` (n_links, 10),
-    `geometry` (n_joints, 4, 4: every T_parent_joint), `tool` (4, 4) and `payload` (10,) in the link's frame; other
-    values compile nothing again.
-    """
+    def _run(self, key: tuple, arrays: tuple, out: Any, external: ArrayLike | None = None) -> Any:
+        raise NotImplementedError
 
-    mechanism: Mechanism
+    def integrate(self, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Move from q with constant velocity v for unit time.
 
-    @abstractmethod
-    def _run(
-        self, key: tuple, arrays: tuple, out: Any, constants: Mapping[str, Any], external: ArrayLike | None = None
-    ) -> Any:
-        """Call the compiled function of a key: its name and the values of its options, see `options_of`.
-
-        External wrenches, if there are any, are an input behind `arrays`.
+        Returns:
+            q (..., n_q)
         """
+        return self._run(("integrate",), (q, v), out)
 
-    def integrate(
-        self, q: ArrayLike, v: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
-    ) -> np.ndarray:
-        """q after moving with constant velocity v for unit time, (..., n_q)."""
-        return self._run(("integrate",), (q, v), out, constants)
+    def difference(self, q0: ArrayLike, q1: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the constant velocity that takes q0 to q1 in unit time.
 
-    def difference(
-        self, q0: ArrayLike, q1: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
-    ) -> np.ndarray:
-        """The constant velocity (..., n_v) that takes q0 to q1 in unit time."""
-        return self._run(("difference",), (q0, q1), out, constants)
-
-    # --- kinematics
+        Returns:
+            v (..., n_v)
+        """
+        return self._run(("difference",), (q0, q1), out)
 
     def forward_kinematics(
-        self,
-        q: ArrayLike,
-        frame: str | None = None,
-        frames: Sequence[str] | None = None,
-        out: np.ndarray | None = None,
-        **constants: ArrayLike,
+        self, q: ArrayLike, frame: str | None = None, *, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Pose of a frame (the default one if none is named), (..., 4, 4), or of several, (..., k, 4, 4)."""
-        if frames is not None:
-            return self._run(("frame_poses", tuple(frames)), (q,), out, constants)
-        return self._run(("forward_kinematics", frame), (q,), out, constants)
+        """Compute the pose of a frame; of the default frame if none is named.
 
-    def link_poses(self, q: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike) -> np.ndarray:
-        """Poses of all links, (..., n_links, 4, 4)."""
-        return self._run(("link_poses",), (q,), out, constants)
+        Args:
+            frame: name of the frame; None for the default frame.
+
+        Returns:
+            T_world_frame (..., 4, 4)
+        """
+        return self._run(("forward_kinematics", frame), (q,), out)
+
+    def frame_poses(self, q: ArrayLike, frames: Sequence[str], *, out: np.ndarray | None = None) -> np.ndarray:
+        """Compute the poses of several frames.
+
+        Args:
+            frames: names of frames.
+
+        Returns:
+            T_world_frames (..., n_frames, 4, 4)
+        """
+        return self._run(("frame_poses", tuple(frames)), (q,), out)
+
+    def link_poses(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Compute the poses of all links.
+
+        Returns:
+            T_world_links (..., n_links, 4, 4)
+        """
+        return self._run(("link_poses",), (q,), out)
 
     def jacobian(
         self,
         q: ArrayLike,
         frame: str | None = None,
-        reference: str = "aligned",
+        *,
+        reference: Reference = "aligned",
         out: np.ndarray | None = None,
-        **constants: ArrayLike,
     ) -> np.ndarray:
-        """Jacobian of a frame's twist `[v, w]`, (..., 6, n_v); `reference` "aligned", "local" or "world"."""
-        return self._run(("jacobian", frame, reference), (q,), out, constants)
+        """Compute the Jacobian of a frame's twist `[v, w]`.
+
+        Args:
+            frame: name of the frame; None for the default frame.
+            reference: axes and point of the twist: "aligned" (world axes, origin of the frame), "local" or "world".
+
+        Returns:
+            J (..., 6, n_v)
+        """
+        return self._run(("jacobian", frame, reference), (q,), out)
 
     def jacobian_derivative(
         self,
         q: ArrayLike,
         v: ArrayLike,
         frame: str | None = None,
-        reference: str = "aligned",
+        *,
+        reference: Reference = "aligned",
         out: np.ndarray | None = None,
-        **constants: ArrayLike,
     ) -> np.ndarray:
-        """Derivative by time of `jacobian` in the same reference, (..., 6, n_v).
+        """Compute the time derivative of `jacobian`: `frame_acceleration` is J a + J̇ v (not in local axes).
 
-        "aligned" and "world": the frame's `acceleration` is J a + J̇ v.
+        Args:
+            frame: name of the frame; None for the default frame.
+            reference: axes and point of the twist: "aligned" (world axes, origin of the frame), "local" or "world".
+
+        Returns:
+            J_rate (..., 6, n_v)
         """
-        return self._run(("jacobian_derivative", frame, reference), (q, v), out, constants)
+        return self._run(("jacobian_derivative", frame, reference), (q, v), out)
 
-    def velocity(
+    def frame_velocity(
         self,
         q: ArrayLike,
         v: ArrayLike,
         frame: str | None = None,
-        reference: str = "aligned",
+        *,
+        reference: Reference = "aligned",
         out: np.ndarray | None = None,
-        **constants: ArrayLike,
     ) -> np.ndarray:
-        """Twist `[v, w]` of a frame, (..., 6)."""
-        return self._run(("velocity", frame, reference), (q, v), out, constants)
+        """Compute the twist `[v, w]` of a frame.
 
-    def acceleration(
+        Args:
+            frame: name of the frame; None for the default frame.
+            reference: axes and point of the twist: "aligned" (world axes, origin of the frame), "local" or "world".
+
+        Returns:
+            twist (..., 6)
+        """
+        return self._run(("frame_velocity", frame, reference), (q, v), out)
+
+    def frame_acceleration(
         self,
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
         frame: str | None = None,
-        reference: str = "aligned",
+        *,
+        reference: Reference = "aligned",
         out: np.ndarray | None = None,
-        **constants: ArrayLike,
     ) -> np.ndarray:
-        """True linear and angular acceleration of a frame, (..., 6)."""
-        return self._run(("acceleration", frame, reference), (q, v, a), out, constants)
+        """Compute the true linear and angular acceleration of a frame.
 
-    def link_velocities(
-        self, q: ArrayLike, v: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
-    ) -> np.ndarray:
-        """Twists of all links in their own axes at their origins, (..., n_links, 6)."""
-        return self._run(("link_velocities",), (q, v), out, constants)
+        Args:
+            frame: name of the frame; None for the default frame.
+            reference: axes and point of the twist: "aligned" (world axes, origin of the frame), "local" or "world".
 
-    def link_accelerations(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
-    ) -> np.ndarray:
-        """True linear and angular accelerations of all links in their own axes, (..., n_links, 6)."""
-        return self._run(("link_accelerations",), (q, v, a), out, constants)
+        Returns:
+            acceleration (..., 6)
+        """
+        return self._run(("frame_acceleration", frame, reference), (q, v, a), out)
 
-    def center_of_mass(self, q: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike) -> np.ndarray:
-        """Centre of mass in world axes, (..., 3)."""
-        return self._run(("center_of_mass",), (q,), out, constants)
+    def center_of_mass(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Compute the centre of mass in world axes.
 
-    def center_of_mass_jacobian(
-        self, q: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
-    ) -> np.ndarray:
-        """Jacobian of the centre of mass, (..., 3, n_v)."""
-        return self._run(("center_of_mass_jacobian",), (q,), out, constants)
+        Returns:
+            center (..., 3)
+        """
+        return self._run(("center_of_mass",), (q,), out)
 
-    # --- dynamics
+    def center_of_mass_jacobian(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Compute the Jacobian of the centre of mass.
+
+        Returns:
+            J (..., 3, n_v)
+        """
+        return self._run(("center_of_mass_jacobian",), (q,), out)
 
     def inverse_dynamics(
         self,
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
+        *,
+        joint_friction: bool = False,
         external: ArrayLike | None = None,
-        friction: bool = False,
         out: np.ndarray | None = None,
-        **constants: ArrayLike,
     ) -> np.ndarray:
-        """Joint torques, (..., n_v), for accelerations a; `external` wrenches on links are (..., n_links, 6)."""
-        return self._run(("inverse_dynamics", friction), (q, v, a), out, constants, external)
+        """Compute the joint torques for accelerations a.
+
+        Args:
+            joint_friction: True to include the friction of drives.
+            external: wrenches `[f, n]` on links in their own axes, (..., n_links, 6).
+
+        Returns:
+            tau (..., n_v)
+        """
+        return self._run(("inverse_dynamics", joint_friction), (q, v, a), out, external)
 
     def forward_dynamics(
         self,
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
+        *,
+        joint_friction: bool = False,
         external: ArrayLike | None = None,
-        friction: bool = False,
         out: np.ndarray | None = None,
-        **constants: ArrayLike,
     ) -> np.ndarray:
-        """Accelerations, (..., n_v), under joint torques tau."""
-        return self._run(("forward_dynamics", friction), (q, v, tau), out, constants, external)
+        """Compute the accelerations under joint torques tau.
+
+        Args:
+            joint_friction: True to include the friction of drives.
+            external: wrenches `[f, n]` on links in their own axes, (..., n_links, 6).
+
+        Returns:
+            a (..., n_v)
+        """
+        return self._run(("forward_dynamics", joint_friction), (q, v, tau), out, external)
 
     def joint_wrenches(
         self,
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
+        *,
         external: ArrayLike | None = None,
         out: np.ndarray | None = None,
-        **constants: ArrayLike,
     ) -> np.ndarray:
-        """Wrench `[f, n]` each link receives through its joint, in its own axes, (..., n_links, 6)."""
-        return self._run(("joint_wrenches", False), (q, v, a), out, constants, external)
+        """Compute the wrench `[f, n]` that each link receives through its joint, in its own axes.
 
-    def mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike) -> np.ndarray:
-        """Mass matrix, (..., n_v, n_v), rotors included."""
-        return self._run(("mass_matrix",), (q,), out, constants)
+        Args:
+            external: wrenches `[f, n]` on links in their own axes, (..., n_links, 6).
 
-    def coriolis_matrix(
-        self, q: ArrayLike, v: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
-    ) -> np.ndarray:
-        """C, (..., n_v, n_v), with C v = bias − gravity torque and Ṁ − 2C skew-symmetric."""
-        return self._run(("coriolis_matrix",), (q, v), out, constants)
-
-    def inverse_mass_matrix(
-        self, q: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
-    ) -> np.ndarray:
-        """Inverse of the mass matrix, (..., n_v, n_v)."""
-        return self._run(("inverse_mass_matrix",), (q,), out, constants)
+        Returns:
+            wrenches (..., n_links, 6)
+        """
+        return self._run(("joint_wrenches",), (q, v, a), out, external)
 
     def bias(
-        self,
-        q: ArrayLike,
-        v: ArrayLike,
-        external: ArrayLike | None = None,
-        out: np.ndarray | None = None,
-        **constants: ArrayLike,
+        self, q: ArrayLike, v: ArrayLike, *, external: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Torques at zero acceleration, (..., n_v): Coriolis, centrifugal and gravity, less external ones."""
-        return self._run(("bias", False), (q, v), out, constants, external)
+        """Compute the torques at zero acceleration: Coriolis, centrifugal, gravity and external ones.
 
-    def gravity_torque(self, q: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike) -> np.ndarray:
-        """Torques that hold the robot at rest, (..., n_v)."""
-        return self._run(("gravity_torque",), (q,), out, constants)
+        Args:
+            external: wrenches `[f, n]` on links in their own axes, (..., n_links, 6).
 
-    def energy(
-        self, q: ArrayLike, v: ArrayLike, out: Outputs = None, **constants: ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """(kinetic, potential) energy, J, (...) each."""
-        return self._run(("energy",), (q, v), out, constants)
+        Returns:
+            tau (..., n_v)
+        """
+        return self._run(("bias",), (q, v), out, external)
 
-    def momentum(
-        self, q: ArrayLike, v: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
-    ) -> np.ndarray:
-        """`[p, L]` about the world's origin, (..., 6)."""
-        return self._run(("momentum",), (q, v), out, constants)
+    def gravity_torque(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Compute the torques that hold the robot at rest.
 
-    def centroidal_matrix(self, q: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike) -> np.ndarray:
-        """A (..., 6, n_v): `[p, L]` about the centre of mass is A v."""
-        return self._run(("centroidal_matrix",), (q,), out, constants)
+        Returns:
+            tau (..., n_v)
+        """
+        return self._run(("gravity_torque",), (q,), out)
 
-    def regressor(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
-    ) -> np.ndarray:
-        """W (..., n_v, 10 N): torques are W p, p the inertial parameters of links 1 … N."""
-        return self._run(("regressor",), (q, v, a), out, constants)
+    def mass_matrix(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Compute the mass matrix, rotors included.
 
-    def drive_regressor(
-        self, v: ArrayLike, a: ArrayLike, out: np.ndarray | None = None, **constants: ArrayLike
-    ) -> np.ndarray:
-        """W (..., n_v, 4 n_v) of rotor inertia, viscous and Coulomb friction, and offset."""
-        return self._run(("drive_regressor",), (v, a), out, constants)
+        Returns:
+            M (..., n_v, n_v)
+        """
+        return self._run(("mass_matrix",), (q,), out)
 
-    def partitioned(self, q: ArrayLike, v: ArrayLike, **constants: ArrayLike) -> floating.Partitioned:
-        """I_II, I_IR, I_RR, H_I, H_R of document 003's last equation; the base must float."""
-        n = floating.base_velocities(self.mechanism)
-        floating.warn_near_trunk_singularity(self.mechanism, q)
-        M = self._run(("mass_matrix",), (q,), None, constants)
-        return floating.partitioned(M, self._run(("bias",), (q, v), None, constants), n)
+    def inverse_mass_matrix(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Compute the inverse of the mass matrix.
+
+        Returns:
+            M_inverse (..., n_v, n_v)
+        """
+        return self._run(("inverse_mass_matrix",), (q,), out)
+
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Compute C with C v = bias − gravity torque and Ṁ − 2C skew-symmetric.
+
+        Returns:
+            C (..., n_v, n_v)
+        """
+        return self._run(("coriolis_matrix",), (q, v), out)
+
+    def centroidal_matrix(self, q: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Compute A with momentum `[p, L]` about the centre of mass = A v.
+
+        Returns:
+            A (..., 6, n_v)
+        """
+        return self._run(("centroidal_matrix",), (q,), out)
+
+    def momentum(self, q: ArrayLike, v: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Compute the momentum `[p, L]` about the origin of the world.
+
+        Returns:
+            momentum (..., 6)
+        """
+        return self._run(("momentum",), (q, v), out)
+
+    def energy(self, q: ArrayLike, v: ArrayLike, *, out: Outputs = None) -> tuple[np.ndarray, np.ndarray]:
+        """Compute the kinetic and potential energy, J.
+
+        Returns:
+            kinetic (...), potential (...)
+        """
+        return self._run(("energy",), (q, v), out)
+
+    def regressor(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, out: np.ndarray | None = None) -> np.ndarray:
+        """Compute W: torques are W p, p the inertial parameters of links 1 … N.
+
+        Returns:
+            W (..., n_v, 10 N)
+        """
+        return self._run(("regressor",), (q, v, a), out)
 
     def inverse_dynamics_derivatives(
         self,
         q: ArrayLike,
         v: ArrayLike,
         a: ArrayLike,
-        friction: bool = False,
-        out: Outputs = None,
+        *,
+        joint_friction: bool = False,
         external: ArrayLike | None = None,
-        **constants: ArrayLike,
+        out: Outputs = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(∂τ/∂q, ∂τ/∂v, ∂τ/∂a), (..., n_v, n_v) each, by q in its tangent; `external` turns with the links."""
-        return self._run(("inverse_dynamics_derivatives", friction), (q, v, a), out, constants, external)
+        """Compute ∂τ/∂q in the tangent of q, ∂τ/∂v and ∂τ/∂a; external wrenches turn with the links.
+
+        Args:
+            joint_friction: True to include the friction of drives.
+            external: wrenches `[f, n]` on links in their own axes, (..., n_links, 6).
+
+        Returns:
+            dtau_dq (..., n_v, n_v), dtau_dv (..., n_v, n_v), dtau_da (..., n_v, n_v)
+        """
+        return self._run(("inverse_dynamics_derivatives", joint_friction), (q, v, a), out, external)
 
     def forward_dynamics_derivatives(
         self,
         q: ArrayLike,
         v: ArrayLike,
         tau: ArrayLike,
-        friction: bool = False,
-        out: Outputs = None,
+        *,
+        joint_friction: bool = False,
         external: ArrayLike | None = None,
-        **constants: ArrayLike,
+        out: Outputs = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(∂a/∂q, ∂a/∂v, ∂a/∂τ), (..., n_v, n_v) each, by q in its tangent; `external` turns with the links."""
-        return self._run(("forward_dynamics_derivatives", friction), (q, v, tau), out, constants, external)
+        """Compute ∂a/∂q in the tangent of q, ∂a/∂v and ∂a/∂τ; external wrenches turn with the links.
 
+        Args:
+            joint_friction: True to include the friction of drives.
+            external: wrenches `[f, n]` on links in their own axes, (..., n_links, 6).
 
-_FRAME = ("frame", "reference")
-_FORCES = ("friction", "external")
-_OPTIONS = {
-    "forward_kinematics": ("frame",),
-    "frame_poses": ("frames",),
-    "jacobian": _FRAME,
-    "jacobian_derivative": _FRAME,
-    "velocity": _FRAME,
-    "acceleration": _FRAME,
-}
-
-
-def options_of(key: tuple[Any, ...]) -> dict[str, Any]:
-    """Options by name from the key of a call; what is None or False is left out."""
-    name, *values = key
-    names = _OPTIONS.get(name, _FORCES)
-    return {option: value for option, value in zip(names, values, strict=False) if value}
-
-
-def is_of_one_frame(name: str) -> bool:
-    """Whether a function has one frame among its options."""
-    return "frame" in _OPTIONS.get(name, ())
-
-
-def takes_frame(name: str) -> bool:
-    """Whether a function has a frame or frames among its options."""
-    return name in _OPTIONS
+        Returns:
+            da_dq (..., n_v, n_v), da_dv (..., n_v, n_v), da_dtau (..., n_v, n_v)
+        """
+        return self._run(("forward_dynamics_derivatives", joint_friction), (q, v, tau), out, external)

@@ -1,4 +1,4 @@
-"""A progress bar on stderr for work that takes longer than a moment."""
+"""Progress bar on stderr for long computations."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 PATIENCE = 1.0
-"""Seconds of work before a bar appears."""
+"""Delay before a bar appears, s."""
 REFRESH = 0.1
-"""Seconds between two changes of a bar."""
+"""Minimum time between two updates of a bar, s."""
 
 
 Progress = bool | Callable[[float, float], object] | None
-"""Argument of tasks: whether a bar is shown (None: on a terminal), or a function of (done, total)."""
+"""True or False to show or hide a bar, None to show it on a terminal, or a function of (done, total)."""
 
 
 class ProgressBar:
-    """A context manager that is called with (done, total) while the work goes on.
+    """Context manager that is called with (done, total) to report progress.
 
     Args:
-        what: a verb that says what is being done.
-        wanted: whether a bar may appear; None where stderr is a terminal; or a function that is called instead.
+        what: label of the bar, a verb.
+        wanted: True if a bar may appear; None to show it if stderr is a terminal; or a function to call instead.
     """
 
     shown: ClassVar[ProgressBar | None] = None
-    """The one that is on the terminal: work inside of other work shows none of its own."""
+    """Bar currently on the terminal. Nested computations show no bar of their own."""
 
     def __init__(self, what: str, wanted: Progress = None) -> None:
         self.what = what
@@ -40,7 +40,7 @@ class ProgressBar:
         return self
 
     def __call__(self, done: float, total: float) -> None:
-        """`done` of `total` is reached."""
+        """Report that `done` of `total` is complete."""
         if self.call is not None:
             self.call(done, total)
             return

@@ -1,6 +1,6 @@
-"""The robot users hold: its compiled functions, and every task as a method beside the function of `zveno`.
+"""Class `Robot`: compiled functions, and one method per task function of `zveno`.
 
-This is the one module that may use every task. Each is imported where it is called: a robot is loaded quickly.
+This is the only module that may depend on every task. Tasks are imported on first use, so that loading is fast.
 """
 
 from __future__ import annotations
@@ -17,34 +17,31 @@ from .robot_functions import RobotFunctions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Executor
     from pathlib import Path
 
-    # isort: off
-    # fmt: off
-    from . import (  # the public names, as type checkers read them
-        BaseParameters, Calibration, Campaign, Clearance, Constrained, Constraint, Control, DriveModel, Event,
-        Excitation, Export, Identifiability, Identification, JointPath, Log, Loop, Measurement, Plan, PoseCurve,
-        Result, Solutions, Studio, Tolerance, Trajectory, VelocityIk, Visibility,
-    )
-    # fmt: on
-    # isort: on
-    from .design.excitation.limits import Bound
+    from .base_parameters import BaseParameters
+    from .calibration import Calibration, Dataset
+    from .clearance import Clearance
+    from .export import Export
+    from .identification import Identification, Log
     from .identification.model import TorqueFunction
-    from .ik.whole_body.tasks import Task
+    from .ik import JointPath, PosePath, Solutions, Tolerance
+    from .mechanism import Loop
     from .progress import Progress
-    from .scale.fold import On
+    from .simulation import Constraint, Contact, Control, DriveModel, Event, Trajectory
 
 
 def load(name_or_path: str | PathLike[str] | Any, *, snap: bool | None = None, format: str | None = None) -> Robot:
-    """A robot from a built-in name, a file, a product of elementary transforms, or a model of another library.
+    """Load a robot from a built-in name, a file, elementary transforms, or a model of another library.
 
     Args:
         name_or_path: a built-in such as "puma560"; a path to a .urdf, .xacro, .xml (MJCF or URDF), .toml (DH table)
-            or .ets (elementary transforms) file; elementary transforms as text, "Rz(q1) Tx(0.3) Rz(q2)"; a name of
-            the package robot_descriptions, "panda_description"; or an open `pinocchio.Model` or `mujoco.MjModel`.
-        snap: whether angles that were meant to be exact (1.5708) are made so; by default only tables typed by hand
-            are, and others are reported in the mechanism's notes.
-        format: "urdf", "xacro", "mjcf", "dh" or "elementary" where the suffix does not say.
+            or .ets (elementary transforms) file; elementary transforms as text, "Rz(q1) Tx(0.3) Rz(q2)"; a name in
+            the package robot_descriptions, "panda_description"; or a `pinocchio.Model` or `mujoco.MjModel`.
+        snap: if True, replace rounded angles such as 1.5708 by the exact multiple of 15°. By default only
+            hand-typed tables are snapped; for other files such angles are listed in the mechanism's notes.
+        format: "urdf", "xacro", "mjcf", "dh" or "elementary"; needed only if the suffix is ambiguous.
     """
     from .io.load import load_mechanism
 
@@ -52,295 +49,334 @@ def load(name_or_path: str | PathLike[str] | Any, *, snap: bool | None = None, f
 
 
 _ik_solve: Any = cache(lambda: import_module("zveno.ik.solve"))
-"""An `import` in a method takes half as long as solving one pose."""
+"""Cached import: an `import` statement in the method would take half as long as solving one pose."""
 
 
 class Robot(RobotFunctions):
-    """A mechanism with its compiled functions and the tasks that can be done with it.
+    """A mechanism with its compiled functions and task methods.
 
-    Every compiled function takes arrays with any leading batch axes, (..., n_q), and `out=`; one state is a batch
-    (). Tasks are thin methods: `robot.ik(T)` is `zveno.solve_ik(robot, T)`. A robot is immutable; `with_…` methods
-    return another one.
+    Every compiled function takes arrays with any leading batch axes, (..., n_q), and `out=`; a single state has
+    the batch shape (). A robot is immutable; `with_…` methods return a modified copy.
     """
 
-    # The arguments are those of the functions, where they are described.
     # fmt: off
     def ik(
-        self, T_world_tool: ArrayLike | Mapping[str, Any], frame: str | None = None, relative_to: str | None = None,
+        self, target: ArrayLike | Mapping[str, Any], frame: str | None = None, relative_to: str | None = None,
         limits: Any = True, task: Any = "pose", method: str = "auto", *, windings: bool = False,
-        start: ArrayLike | None = None, slices: int | None = None, redundant: str | Sequence[str] | None = None,
-        objective: str = "squares",
+        start: ArrayLike | None = None, samples: int | None = None, redundant_joint: str | None = None,
         tolerance: Tolerance | tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
-        percent: float | None = None, held: ArrayLike | None = None, center_of_mass: ArrayLike | None = None,
-        accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None, seconds: float | None = None,
-        on: On = None, checkpoint: str | PathLike[str] | None = None, progress: Progress = None
+        held: ArrayLike | None = None, center_of_mass: ArrayLike | None = None,
+        accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None, timeout: float | None = None,
+        executor: Executor | None = None, progress: Progress = None
     ) -> Solutions:
-        """All configurations that put a frame where it is asked for; see `zveno.solve_ik`."""
-        plain = method == "auto" and not windings and objective == "squares" and (start is slices is redundant
-            is tolerance is percent is held is center_of_mass is accept is seconds is on is checkpoint is None)
-        asked = self, T_world_tool, frame, relative_to, limits, task  # to hand on all takes a sixth of the time
-        answer = _ik_solve().one_natively(*asked) if plain else None
+        """Find all configurations that reach a target pose.
+
+        Args:
+            target: poses (..., 4, 4) of the frame; points (..., 3) for task "position". Targets by frame name are
+                those of `whole_body`, which then answers with `Configurations`.
+            frame: the frame to be placed; the default one if not given.
+            relative_to: the frame in which the poses are given; the world if not given.
+            limits: True for the model's, False for none; {joint: (lower, upper)} or (lower, upper) narrow the
+                model's.
+            task: "pose", "position", "position+axis" (the frame's z axis), "rotation", or six zeros and ones: x, y,
+                z and rotation about x, y, z in the target's axes.
+            method: "auto"; a solver by name, see `METHODS`; "local": one solution, from `start`; or "certified":
+                all with a proof, pose by pose, for six revolute joints (seven with one held by its limits, five for
+                "position+axis"); poses may then be texts of elementary transforms, "Tx(0.4) Ry(90deg)".
+            windings: also return the solutions that differ by whole turns, where limits allow several.
+            start: q for method "local", (n_q,) or (..., n_q); random starts if not given.
+            samples: for redundant robots, number of values of the redundant joint at which to solve; number of
+                random seeds where several joints are redundant. If not given, self-motions of seven revolute joints
+                are followed to their ends, and other robots are sampled at 16.
+            redundant_joint: name of that joint, where one is redundant. If not given, the one that moves most in
+                self-motions, or the one whose slices have a closed form.
+            tolerance: a `Tolerance`: every local nearest configuration inside that region about the pose, for any
+                number of joints. Or (metres, radians): without an exact solution, the nearest one counts if it
+                misses by no more. With targets by name as `whole_body` takes it.
+            held: q of the joints outside the chain; neutral if not given.
+            center_of_mass: where it is to be, (3,), with targets by name.
+            accept: (s, n_q) → (s,) booleans: which configurations may be used, such as those free of collisions; or
+                a `Clearance` that they must keep. Others are left out; where none is left, the status is "not
+                accepted", or undecided where solutions are a sample.
+            timeout: time after which the answer is what is known by then: what is not finished, or not looked at,
+                is undecided and says so. Steps are short, but kernels that must first be compiled are waited for.
+            executor: workers that share the poses of a batch: any `concurrent.futures.Executor`. This process if
+                None.
+            progress: for executors, large batches, and self-motions of many poses: whether a bar is shown, by
+                default on a terminal after a second; or a function of (done, total).
+
+        Solutions of a pose are ordered by their first coordinate, then by a fixed function of all, whatever batch
+        they were solved in. Large batches are solved in parts. An argument that the method does not use is refused.
+        """
+        plain = method == "auto" and not windings and (start is samples is redundant_joint
+            is tolerance is held is center_of_mass is accept is timeout is executor is None)
+        # Passing every argument on would take a sixth of the total time.
+        request = self, target, frame, relative_to, limits, task
+        answer = _ik_solve().one_natively(*request) if plain else None
         return answer if answer is not None else _ik_solve().solve_ik(
-            *asked, method, windings=windings, start=start, slices=slices, redundant=redundant, objective=objective,
-            tolerance=tolerance, percent=percent, held=held, center_of_mass=center_of_mass, accept=accept,
-            seconds=seconds, on=on, checkpoint=checkpoint, progress=progress
+            *request, method, windings=windings, start=start, samples=samples, redundant_joint=redundant_joint,
+            tolerance=tolerance, held=held, center_of_mass=center_of_mass, accept=accept,
+            timeout=timeout, executor=executor, progress=progress
         )
 
     def ik_path(
-        self, poses: ArrayLike | PoseCurve | Callable[[float], np.ndarray], times: ArrayLike | None = None,
+        self, poses: ArrayLike | PosePath | Callable[[float], np.ndarray], times: ArrayLike | None = None,
         frame: str | None = None, relative_to: str | None = None, limits: Any = True, task: Any = "pose",
-        method: str = "auto", *, start: ArrayLike | None = None, slices: int | None = None,
-        accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None,
+        method: str = "auto", *, q0: ArrayLike | None = None, samples: int | None = None,
+        where: Callable[[np.ndarray], np.ndarray] | Clearance | None = None,
         velocity: ArrayLike | bool | None = None, acceleration: ArrayLike | None = None,
         progress: Progress = None
     ) -> JointPath:
-        """Joint motion along a path of poses; see `zveno.solve_path`."""
+        """Find a joint motion along a path of poses.
+
+        All solutions of all poses are followed to the next pose by integrating q̇ = J⁻¹V with correction; those
+        that such a motion joins form strands. Of all ways through the strands, the one with the fewest jumps is
+        chosen, then the one with the smallest, then the one with the least sum of squared joint steps. Redundant
+        arms choose among slices of their self-motions first and are then made smooth between the slices.
+
+        Args:
+            poses: (N, 4, 4); a curve of `PosePath`; or a function of time T(t), then `times` (N,) says where it is
+                evaluated.
+            times: for a function.
+            frame, relative_to, limits, task, method: as for `Robot.ik`.
+            q0: q (n_q,) the sequence should begin near. Without it, joints that may turn more than once begin
+                nearest to the middle of their limits.
+            samples: for redundant robots, at how many values of the redundant joint to solve, as in `Robot.ik`.
+            where: (s, n_q) → (s,) booleans: which configurations may be used, for example those free of collisions;
+                or a `Clearance` that they must keep at the poses.
+            velocity: largest joint velocities, (n_q,) or one number; True for the model's. With this or
+                `acceleration`, `JointPath.times` says when each pose can be passed; a jump takes the time from rest
+                to rest.
+            acceleration: largest joint accelerations, (n_q,) or one number.
+            progress: whether a bar is shown, by default on a terminal; or a function of (done, total).
+        """
         from .ik.paths.solve_path import solve_path
 
         return solve_path(
-            self, poses, times, frame, relative_to, limits, task, method, start=start, slices=slices,
-            accept=accept, velocity=velocity, acceleration=acceleration, progress=progress
-        )
-
-    def velocity_ik(
-        self, tasks: Sequence[Task], dt: float, *, limits: Any = True, velocity: ArrayLike | bool = True,
-        acceleration: ArrayLike | None = None, limit_gain: float = 0.5, clearance: Clearance | None = None,
-        margin: float = 0.0, clearance_gain: float = 0.2, support: ArrayLike | None = None, damping: float = 1e-6
-    ) -> VelocityIk:
-        """Joint velocities that serve several tasks within limits; see `zveno.velocity_ik`."""
-        from .ik.whole_body.velocity_ik import velocity_ik
-
-        return velocity_ik(
-            self, tasks, dt, limits=limits, velocity=velocity, acceleration=acceleration, limit_gain=limit_gain,
-            clearance=clearance, margin=margin, clearance_gain=clearance_gain, support=support, damping=damping
+            self, poses, times, frame, relative_to, limits, task, method, q0=q0, samples=samples,
+            where=where, velocity=velocity, acceleration=acceleration, progress=progress
         )
 
     def simulate(
         self, q0: ArrayLike, v0: ArrayLike | None = None, duration: float = 1.0, *,
         control: Control | Callable[..., ArrayLike] | ArrayLike | None = None,
-        constraints: Sequence[Constraint] = (), integrator: str | None = None, step: float = 1e-3,
-        rtol: float = 1e-6, atol: float | None = None, sample: float | None = None,
-        drive: DriveModel | None = None, tau0: ArrayLike | None = None, friction: bool = False,
-        limits: bool = False, events: Sequence[Event] = (),
-        moving_base: Callable[[float], np.ndarray] | None = None, stabilization: float = 20.0,
+        constraints: Sequence[Constraint | Contact] = (), integrator: str | None = None, step: float = 1e-3,
+        rtol: float = 1e-6, atol: float | None = None, sample_time: float | None = None,
+        drive: DriveModel | None = None, tau0: ArrayLike | None = None, joint_friction: bool = False,
+        joint_limits: bool = False, events: Sequence[Event] = (),
+        base_motion: Callable[[float], np.ndarray] | None = None, stabilization: float = 20.0,
         projection: bool = False, max_projection: float = 0.1, max_step: float = np.inf,
-        progress: Progress = None, on: On = None, checkpoint: str | PathLike[str] | None = None
+        executor: Executor | None = None, progress: Progress = None
     ) -> Trajectory:
-        """The motion from a state, or from a batch of states; see `zveno.simulate`."""
+        """Simulate the motion from one initial state or a batch of them.
+
+        Args:
+            q0, v0: (n_q,) and (n_v,) (at rest if None), or (..., n_q) and (..., n_v) for a batch: rk4 and time
+                stepping only.
+            duration: s.
+            control: a controller of `zveno.simulation` (PD, ComputedTorque, Recorded, Traced, …), a function of
+                (t, q, v) that returns torques, constant torques (n_v,), or None for none.
+            constraints: what holds the robot, and its contacts; see `zveno.simulation.constraints`.
+            integrator: "dop853" with adaptive steps, "rk4" with fixed ones; "time-stepping" with fixed steps
+                through contacts that close, slide and open. By default time stepping if there are contacts or
+                limits, else dop853 for one state and rk4 for a batch.
+            step: s, of rk4 and time stepping; made a little smaller where it does not divide the time between
+                samples.
+            rtol, atol: tolerances of dop853; atol is rtol/1000 if not given.
+            sample_time: s between the samples kept; every fixed step, or 1/1000 of the duration with dop853. The
+                last sample is at the end of the run, whether or not `sample_time` divides the duration.
+            drive: drives between control and joints: ServoDrive, HydraulicDrive.
+            tau0: torques of the drives at the start, (n_v,) or a batch; zero if None. A run that goes on from
+                another one takes the last of its `tau`.
+            joint_friction: whether the drives' friction acts (smoothed around v = 0).
+            joint_limits: whether joints stop at their limits; with time stepping only.
+            events: functions whose zeros are found and reported; terminal ones end the run, of a batch each run at
+                its own time. Those of a batch should be traced: others are called for every step of every run. Time
+                stepping finds none.
+            base_motion: T_world_base (4, 4) as a function of time that can be traced: link 0 moves so. Constraints
+                and energies are then those seen from the base. Not with time stepping.
+            stabilization: rate k, 1/s, at which a violation dies out: φ̈ + 2k φ̇ + k² φ = 0 (Baumgarte 1972). At
+                most half of 1/step is used. 0 for none.
+            projection: whether the state of a single run is also put back onto the constraints after every step
+                (rk4 and dop853).
+            max_projection: how far, rad or m, the initial state may be moved onto the constraints.
+            max_step: s, of dop853.
+            executor: workers that share the states of a batch: any `concurrent.futures.Executor`. This process if
+                None.
+            progress: whether a bar is shown, by default on a terminal for runs of more than a second; or a function
+                of (done, total).
+
+        Returns:
+            The trajectory; its status says whether the run finished, or what stopped it and when.
+        """
         from .simulation.simulate import simulate
 
         return simulate(
             self, q0, v0, duration, control=control, constraints=constraints, integrator=integrator, step=step,
-            rtol=rtol, atol=atol, sample=sample, drive=drive, tau0=tau0, friction=friction, limits=limits,
-            events=events, moving_base=moving_base, stabilization=stabilization, projection=projection,
-            max_projection=max_projection, max_step=max_step, progress=progress, on=on, checkpoint=checkpoint
-        )
-
-    def constrained_dynamics(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, constraints: Sequence[Constraint], *, t: float = 0.0,
-        stabilization: float = 0.0, friction: bool = False
-    ) -> Constrained:
-        """Accelerations and reactions under constraints that all act; see `zveno.constrained_dynamics`."""
-        from .simulation.dynamics import constrained_dynamics
-
-        return constrained_dynamics(
-            self, q, v, tau, constraints, t=t, stabilization=stabilization, friction=friction
+            rtol=rtol, atol=atol, sample_time=sample_time, drive=drive, tau0=tau0,
+            joint_friction=joint_friction, joint_limits=joint_limits, events=events, base_motion=base_motion,
+            stabilization=stabilization, projection=projection,
+            max_projection=max_projection, max_step=max_step, executor=executor, progress=progress
         )
 
     def base_parameters(
         self, gravity: ArrayLike | None = None, drives: bool | Sequence[str] | None = False, *,
         view: str = "inertia", massless: Sequence[str] | None = None, loops: Sequence[Loop] | None = None,
-        start: ArrayLike | None = None, exact: bool | None = None
+        q0: ArrayLike | None = None, exact: bool | None = None
     ) -> BaseParameters:
-        """The smallest set of parameters that decides the dynamics; see `zveno.base_parameters`."""
+        """Find the minimal set of parameters that determines the dynamics.
+
+        Args:
+            gravity: (3,) acceleration of free fall, the robot's own if not given; zeros for none.
+            drives: drive parameters that are counted. False: none, as in the literature. True: rotor inertia,
+                viscous and Coulomb friction and offset of every joint with one coordinate, and of joints with
+                several if the model gives them a drive. A sequence: some of "rotor", "viscous", "coulomb",
+                "offset", and "coupling" for motors that move two joints (see `coupling_regressor`). None: those of
+                `robot.inverse_dynamics`, which are the rotor inertias of the model.
+            view: choice of the link parameters: "inertia", "pseudo" (document 000) or "center".
+            massless: names of links without inertia; by default those whose inertia is explicitly zero.
+            loops: closed loops, by default those of the mechanism; () leaves them open.
+            q0: a state on the intended branch of the loops; neutral if not given.
+            exact: True requires exact arithmetic, False avoids it. By default it is used if the constants have
+                exact values (angles that are multiples of 15°) and python-flint is installed.
+        """
         from .base_parameters.analyse import base_parameters
 
         return base_parameters(
-            self, gravity, drives, view=view, massless=massless, loops=loops, start=start, exact=exact
-        )
-
-    def identifiability(
-        self, measurement: Measurement | str = "pose", *, strategy: str = "JL",
-        parameters: str | Sequence[str] = "all", joint_terms: Sequence[str] = (), postures: int | None = None,
-        rng: np.random.Generator | int | None = 0
-    ) -> Identifiability:
-        """Geometric parameters that a kind of measurement can find; see `zveno.identifiability`."""
-        from .calibration.identifiability.analysis import identifiability
-
-        return identifiability(
-            self, measurement, strategy=strategy, parameters=parameters, joint_terms=joint_terms, postures=postures,
-            rng=rng
+            self, gravity, drives, view=view, massless=massless, loops=loops, q0=q0, exact=exact
         )
 
     def calibrate(
-        self, data: Campaign | Sequence[Campaign], *, parameters: str | Sequence[str] = "all",
+        self, data: Dataset | Sequence[Dataset], *, parameters: str | Sequence[str] = "all",
         joint_terms: str | Sequence[str] = "auto", strategy: str | None = None, fixed: Sequence[str] = (),
         priors: Mapping[str, float] | None = None, bounds: Mapping[str, tuple[float, float]] | None = None,
-        plausible: tuple[float, float] | str | None = "estimated", loss: str = "auto", linear: bool = False,
-        events: str = "named", folds: int = 10, rng: np.random.Generator | int | None = 0, progress: Progress = None
+        plausible: tuple[float, float] | str | None = "estimated", loss: str = "auto", folds: int = 10,
+        rng: np.random.Generator | int | None = 0, progress: Progress = None
     ) -> Calibration:
-        """The geometry that explains measurements; see `zveno.calibrate`."""
+        """Fit the geometric parameters to measurements.
+
+        The complete irreducible model is fitted by Levenberg–Marquardt with all unknown frames and targets.
+        Standard deviations that a measurement does not give are estimated, each kind by its own.
+
+        Args:
+            data: one or several campaigns, all explained by the same robot.
+            parameters: what may deviate: "all", a class ("dh", "controller", "tcp", "base", "hand_eye", "offsets"),
+                names or patterns (`Tx*`).
+            joint_terms: "gear", "compliance", "eccentricity", "ovality" and "hysteresis" add terms to every joint.
+                "auto": all of them, if the data show them together, or none, where all parameters may deviate.
+            strategy: which of dependent parameters stand for the others, as in `identifiability`. By default "JL";
+                "TJL" where the measured point is clearly elsewhere than drawn: the tool is then what is off; and
+                "JTL" where no length is known: the tool is not drawn so well that it could say how large the robot
+                is.
+            fixed: names or patterns that stay nominal.
+            priors: name or pattern → standard deviation about nominal, m or rad.
+            bounds: name or pattern → (lower, upper) deviation from nominal; −inf and inf for none. The fit is the
+                best inside them; `at_bounds` says which hold.
+            plausible: how far the true robot is off before anything is measured, which matters for what the data
+                hardly determine. "estimated": links, joint offsets and joint terms each by what the data suggest.
+                Or standard deviations, m and rad, of links; ten times as much for joint offsets, base and tool.
+                None for no such bound, and for no joint terms but those asked for by name.
+            loss: "auto" fits least squares to all rows but those that clearly do not belong, which are named;
+                "none" to all rows.
+            folds: into how many parts postures are dealt for held-out errors, and for the factor by which they make
+                the covariance of predictions larger; 0 for neither.
+            rng: generator or seed of the dealing.
+            progress: whether a bar is shown, by default on a terminal; or a function of (done, total).
+        """
         from .calibration.estimate import calibrate
 
         return calibrate(
             self, data, parameters=parameters, joint_terms=joint_terms, strategy=strategy, fixed=fixed,
-            priors=priors, bounds=bounds, plausible=plausible, loss=loss, linear=linear, events=events,
+            priors=priors, bounds=bounds, plausible=plausible, loss=loss,
             folds=folds, rng=rng, progress=progress
         )
 
     def identify(
         self, logs: Log | Sequence[Log], *, validation: Log | Sequence[Log] | None = None,
-        friction: str | Sequence[str] = "auto", torques: Mapping[str, TorqueFunction] | None = None,
+        friction_terms: str | Sequence[str] = "auto", extra_columns: Mapping[str, TorqueFunction] | None = None,
         prior: str = "cad", band: float | None = None, delay: float | None = None, velocity: str = "auto",
-        rest: float | None = None, blocks: int = 6, on: On = None,
-        checkpoint: str | PathLike[str] | None = None, progress: Progress = None
+        rest_speed: float | None = None, folds: int = 6, executor: Executor | None = None,
+        progress: Progress = None
     ) -> Identification:
-        """The dynamics that explain recorded torques; see `zveno.identify`."""
+        """Fit the dynamic parameters to recorded torques.
+
+        Torques and all columns of the linear model pass the same symmetric low-pass filter and are decimated; rows
+        in which a joint rests are left out for it. Least squares weigh every joint by its own residual; the result
+        is the physically consistent estimate near it. Everything that is chosen is judged by contiguous blocks of
+        time, or logs, that were not fitted.
+
+        Args:
+            logs: one or several recordings of the same joints (`zveno.identification.read_log`).
+            validation: logs that are only predicted; without them, blocks of `logs` are held out in turn.
+            friction_terms: "auto": viscous, Coulomb, |v|^⅓ and load-dependent friction of every joint, and more
+                where held-out blocks gain more than 5 % by it; "default": without more; "basic": viscous and
+                Coulomb; "none"; or terms.
+            extra_columns: further columns by name, such as a spring: functions of (q, v, a), each (m, n), that
+                return the torques (m, n) of a parameter of 1.
+            prior: bodies that links are drawn toward where data say nothing: "cad" (the model's), "geometry" (solid
+                bars along the links), "none".
+            band: Hz; torques are fitted up to there. From the spectrum of the motion by default.
+            delay: s by which torques are recorded after positions; found by default.
+            velocity: "auto" takes recorded velocities where they are not late; "positions" differentiates
+                positions; "recorded".
+            rest_speed: rad/s or m/s; slower rows of a joint are left out. 2 % of its large velocities by default.
+            folds: number of contiguous blocks.
+            executor: workers that share the logs, one log at a time: any `concurrent.futures.Executor`; this
+                process if None. The result has the same bits for any.
+            progress: whether a bar is shown, or a function of (done, total).
+        """
         from .identification.identify import identify
 
         return identify(
-            self, logs, validation=validation, friction=friction, torques=torques, prior=prior, band=band,
-            delay=delay, velocity=velocity, rest=rest, blocks=blocks, on=on, checkpoint=checkpoint,
-            progress=progress
-        )
-
-    def plan_poses(
-        self, measurement: Measurement | str = "pose", n: int = 30, criterion: str = "D", *, have: Any = None,
-        candidates: int | np.ndarray = 5000, parameters: str | Sequence[str] = "all", strategy: str = "JL",
-        joint_terms: Sequence[str] = (), limits: Mapping[str, tuple[float, float]] | None = None,
-        margin: float = 0.0, box: ArrayLike | None = None,
-        visibility: Visibility | Sequence[Visibility] | None = None,
-        clearance: Clearance | str | None = "standard", places: int | None = None, repeats: bool = True,
-        refine: bool = True, order: bool = True, start: ArrayLike | None = None,
-        workspace: ArrayLike | None = None, rng: np.random.Generator | int | None = 0, starts: int = 1,
-        on: On = None, checkpoint: str | PathLike[str] | None = None, progress: Progress = None
-    ) -> Plan:
-        """The postures whose measurements determine the geometry best; see `zveno.plan_poses`."""
-        from .design.poses import plan_poses
-
-        return plan_poses(
-            self, measurement, n, criterion, have=have, candidates=candidates, parameters=parameters,
-            strategy=strategy, joint_terms=joint_terms, limits=limits, margin=margin, box=box,
-            visibility=visibility, clearance=clearance, places=places, repeats=repeats, refine=refine,
-            order=order, start=start, workspace=workspace, rng=rng, starts=starts, on=on, checkpoint=checkpoint,
-            progress=progress
-        )
-
-    def plan_excitation(
-        self, duration: float = 10.0, *, basis: str = "fourier", harmonics: int | None = None,
-        points: int | None = None, ends: str = "rest", start: ArrayLike | None = None, criterion: str = "D",
-        drives: bool | Sequence[str] = True, payload: str | None = None, have: Any = None,
-        hold: Mapping[str, float] | Sequence[str] = (), limits: Mapping[str, tuple[float, float]] | None = None,
-        margin: float = 0.02, velocity: Bound = None, acceleration: Bound = None, jerk: Bound = None,
-        torque: Bound = None, torque_margin: float = 0.1, clearance: Clearance | None = None,
-        torque_sigma: ArrayLike = 1.0, rate: float = 100.0, starts: int = 6, draws: int = 256,
-        seconds: float | None = None, rng: np.random.Generator | int | None = 0, progress: Progress = None
-    ) -> Excitation:
-        """The motion whose torques determine the dynamic parameters best; see `zveno.plan_excitation`."""
-        from .design.excitation.plan_excitation import plan_excitation
-
-        return plan_excitation(
-            self, duration, basis=basis, harmonics=harmonics, points=points, ends=ends, start=start,
-            criterion=criterion, drives=drives, payload=payload, have=have, hold=hold, limits=limits,
-            margin=margin, velocity=velocity, acceleration=acceleration, jerk=jerk, torque=torque,
-            torque_margin=torque_margin, clearance=clearance, torque_sigma=torque_sigma, rate=rate,
-            starts=starts, draws=draws, seconds=seconds, rng=rng, progress=progress
-        )
-
-    def joint_path(
-        self, q0: ArrayLike, q1: ArrayLike, *, velocity: Bound = None, acceleration: Bound = None,
-        jerk: Bound = None, straight: bool = False, rate: float = 1000.0
-    ) -> Trajectory:
-        """The quickest motion from rest at q0 to rest at q1 within limits; see `zveno.joint_path`."""
-        from .design.joint_path import joint_path
-
-        return joint_path(
-            self, q0, q1, velocity=velocity, acceleration=acceleration, jerk=jerk, straight=straight, rate=rate
+            self, logs, validation=validation, friction_terms=friction_terms, extra_columns=extra_columns,
+            prior=prior, band=band, delay=delay, velocity=velocity, rest_speed=rest_speed, folds=folds,
+            executor=executor, progress=progress
         )
 
     def export_c(
         self, functions: Sequence[str] | None = None, directory: str | PathLike[str] = ".", *,
-        single: bool = False, frame: str | None = None, parameters: Sequence[str] = (),
-        redundant: str | None = None, timed: bool = True, force: bool = False
+        single: bool = False, frame: str | None = None, inputs: Sequence[str] = (),
+        redundant_joint: str | None = None, timed: bool = True, overwrite: bool = False
     ) -> Export:
-        """C sources of the compiled functions; see `zveno.export_c`."""
+        """Export C sources of the compiled functions.
+
+        Args:
+            functions: names of robot functions ("inverse_dynamics", "jacobian", …); by default those that
+                controllers usually need. "base_inverse_dynamics" takes the base parameters as an argument; those of
+                the robot are written to a separate header. "inverse_kinematics" returns all solutions within limits
+                for arms with six revolute joints, with a closed form, or with seven joints of which one is an
+                argument. For other arms it returns one solution from a seed.
+            directory: output directory, created if it does not exist.
+            single: True for `float` instead of `double`.
+            frame: the frame of kinematic functions; the default frame if not given.
+            inputs: constants that become arguments, as `inputs` in `Robot.kernel`.
+            redundant_joint: the joint of seven that is an argument of inverse kinematics; by default one that
+                leaves a closed form.
+            timed: True to time each function if a C compiler is found.
+            overwrite: True to replace files that zveno did not write.
+        """
         from .export import export_c
 
         return export_c(
-            self, functions, directory, single=single, frame=frame, parameters=parameters, redundant=redundant,
-            timed=timed, force=force
+            self, functions, directory, single=single, frame=frame, inputs=inputs, redundant_joint=redundant_joint,
+            timed=timed, overwrite=overwrite
         )
-    def base_regressor(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, *, drives: bool | Sequence[str] | None = None,
-        out: np.ndarray | None = None
-    ) -> np.ndarray:
-        """W (..., n_v, r) with one column for each base parameter p̃ of the tree; W p̃ are joint torques.
-
-        Args:
-            q, v, a: (..., n_q), (..., n_v), (..., n_v).
-            drives: which drive parameters have columns beside the links', as in `base_parameters`, whose `values`
-                and `project` give the p̃ for the same `drives`. None: torques of `inverse_dynamics`, rotors
-                included; True: those with friction and offsets, all columns that identification asks for; False:
-                the links alone.
-            out: where the result is written.
-
-        Loops are open, as in `inverse_dynamics`.
-        """
-        from .base_parameters.regressor import tree_kernel
-
-        kinds = drives if drives is None or isinstance(drives, bool) else tuple(drives)
-        return tree_kernel(self.mechanism, kinds)(q, v, a, out=out)
-
-    def with_deviations(
-        self, values: Mapping[str, float], frame: str | None = None, *, frames: Sequence[str | None] = ()
-    ) -> Robot:
-        """The robot whose geometric parameters deviate from nominal, m and rad: a true robot to simulate.
-
-        Args:
-            values: deviations by the names that `identifiability` and `calibrate` use, "Tx1" or "Rzq2".
-            frame: the frame up to which the chain is described; the default frame if not given.
-            frames: several instead, those of a measurement that looks at more than one.
-        """
-        from .calibration.model.models import redundant_model
-        from .calibration.use.output import calibrated_mechanism
-        model = redundant_model(self.mechanism, tuple(frames) or frame)
-        deviations = np.zeros(len(model.terms))
-        for name, value in values.items():
-            model.term(name)  # an unknown one is refused with the nearest
-            deviations[model.numbers[name]] = value
-        return Robot(calibrated_mechanism(model, deviations))
-
-    def studio(
-        self, results: Result | Sequence[Result] = (), *, frame: str | None = None, host: str = "127.0.0.1",
-        port: int = 0
-    ) -> Studio:
-        """The robot, and results about it, in the browser; see `zveno.open_studio`."""
-        from .studio.studio import open_studio
-
-        return open_studio(self, results, frame=frame, host=host, port=port)
-
     def write(self, path: str | PathLike[str]) -> Path:
         """Write the model as .urdf, .toml (Denavit–Hartenberg table) or .ets (elementary transforms)."""
         from .io.write import write_model
 
         return write_model(self.mechanism, path)
 
-    def plot(
-        self, path: str | PathLike[str], q: ArrayLike | None = None, *, frames: Sequence[str] = (),
-        caption: str | None = None
-    ) -> Path:
-        """Draw the robot at q (neutral if not given) as .png or .svg, the picture `path`.
+    def plot(self, q: ArrayLike | None = None, *, frames: Sequence[str] = (), ax: Any = None) -> Any:
+        """Draw the robot with matplotlib and return the figure.
 
         Args:
-            q: (n_q,), or (k, n_q) for a motion: the last posture, pale ones before it, and the way of the frame.
-            frames: frames shown as red, green and blue axes; of a motion, the first is the one whose way is drawn.
-            caption: a line of text; the robot's name if not given.
+            q: (n_q,), neutral if not given. For a motion (k, n_q), the last configuration is drawn, the earlier
+                ones in pale colours, and the path of the frame.
+            frames: frames shown as red, green and blue axes. The path of a motion is that of the first one.
+            ax: matplotlib axes to draw into.
         """
-        from .report.pictures.mechanism import draw_mechanism
-        from .report.pictures.motion import draw_motion
+        from .report.figure import robot_figure
 
-        if q is not None and np.ndim(q) == 2:
-            way_of = frames[0] if frames else None
-            return draw_motion(self.mechanism, np.asarray(q, dtype=float), path, frame=way_of, caption=caption)
-        return draw_mechanism(self.mechanism, path, q, frames=frames, caption=caption)
+        return robot_figure(self.mechanism, q, frames=frames, ax=ax)
     # fmt: on

@@ -11,14 +11,12 @@ from numpy.typing import ArrayLike
 from . import programs
 from .algorithms.center_of_mass import total_mass
 from .algorithms.references import checked_reference
-from .algorithms.regressor import parameter_vector
 from .algorithms.singular import refuse_singular
-from .function_methods import FunctionMethods, options_of, takes_frame
-from .functions import INVERTING, function_named
-from .kernel_inputs import KernelInputs, explicit_parameters, given_value, kernel_inputs
+from .function_methods import FunctionMethods
+from .functions import check_options, check_parameters, function_named, options_of
 from .mechanism import Mechanism, base, edit
-from .over_bodies.engine import is_regular, loop_kernel
-from .parametric import ParametricRobot
+from .mechanism.loops import refuse_loops
+from .mechanism.units import by_name
 
 if TYPE_CHECKING:
     from .kernels.kernel import Kernel
@@ -39,18 +37,18 @@ class RobotFunctions(FunctionMethods):
         _bound: Mapping[str, np.ndarray] | None = None,
     ):
         self.mechanism = mechanism
-        # Kernels are built from the nominal mechanism; what was changed since is bound to them as inputs. So a new
-        # payload, tool or gravity rebuilds nothing, and all robots made from one share its kernels.
+        # Kernels are built from the nominal mechanism. Later changes are bound to them as inputs. So a new payload,
+        # tool or gravity needs no rebuild, and all robots derived from one share its kernels.
         self._nominal = mechanism if _nominal is None else _nominal
         self._bound = dict(_bound or {})
         self._calls: dict[tuple, Callable] = {}
-        self._kernels: dict[tuple, tuple[Kernel, KernelInputs]] = {}
+        self._kernels: list[Any] = []  # calls are native code, which does not keep the kernel alive
 
     # --- structure, from the mechanism
 
     @property
     def name(self) -> str:
-        """What the robot is called."""
+        """Name of the robot."""
         return self.mechanism.name
 
     @property
@@ -94,24 +92,21 @@ class RobotFunctions(FunctionMethods):
         return float(total_mass(self.mechanism))
 
     def pack(self, values: Mapping[str, object], default: ArrayLike | None = None) -> np.ndarray:
-        """q from joint values by name; the others at `default` or neutral."""
+        """Return q from joint values by name; other joints are at `default` or neutral."""
         return self.mechanism.pack(values, default)
 
     def unpack(self, q: ArrayLike) -> dict[str, np.ndarray | float]:
-        """Joint values by name from q, (..., n_q)."""
+        """Return joint values by name from q, (..., n_q)."""
         return self.mechanism.unpack(q)
 
     def neutral(self) -> np.ndarray:
-        """q with every joint at zero."""
+        """Return q with every joint at zero."""
         return self.mechanism.neutral()
 
-    def random(self, shape: int | Sequence[int] = (), rng: np.random.Generator | int | None = None) -> np.ndarray:
-        """Random q within limits, of batch shape `shape`: (..., n_q)."""
-        return self.mechanism.random(rng, shape)
-
-    def parameter_vector(self) -> np.ndarray:
-        """p (10 N,): the inertial parameters of links 1 … N in the order of the regressor's columns."""
-        return parameter_vector(self.mechanism)
+    def random(self, size: int | Sequence[int] = (), rng: np.random.Generator | int | None = None) -> np.ndarray:
+        """Return random q within limits, of batch shape `size`: (..., n_q)."""
+        refuse_loops(self.mechanism, "random")
+        return self.mechanism.random(rng, size)
 
     # --- other robots
 
@@ -122,7 +117,7 @@ class RobotFunctions(FunctionMethods):
         inertia: ArrayLike | None = None,
         frame: str | None = None,
     ) -> Self:
-        """The robot holding a load at a frame; another load later rebuilds nothing. See `edit.with_payload`."""
+        """Return the robot with a payload at a frame. Changing it needs no rebuild. See `edit.with_payload`."""
         changed = edit.with_payload(self.mechanism, mass, center_of_mass, inertia, frame)
         link = self.mechanism.frame(frame).link
         i = self.mechanism.link_number(link)
@@ -131,51 +126,46 @@ class RobotFunctions(FunctionMethods):
         return self._derived(changed, {key: load})
 
     def with_tool(self, T_frame_tool: ArrayLike, frame: str | None = None) -> Self:
-        """The robot with the frame `tool` at `T_frame_tool` in a frame; another tool later rebuilds nothing."""
+        """Return the robot with the frame `tool` at `T_frame_tool` in a frame. Changing it needs no rebuild."""
         changed = edit.with_tool(self.mechanism, T_frame_tool, frame)
         tool = changed.frame("tool")
         kept = {key: value for key, value in self._bound.items() if not key.startswith("tool:")}
         return self._derived(changed, {f"tool:{tool.link}": tool.T_link_frame}, kept)
 
     def with_gravity(self, gravity: ArrayLike) -> Self:
-        """The robot under another acceleration of free fall (3,), m/s²; another one later rebuilds nothing."""
+        """Return the robot under another gravitational acceleration (3,), m/s². Changing it needs no rebuild."""
         changed = edit.with_gravity(self.mechanism, gravity)
         return self._derived(changed, {"gravity": changed.gravity})
 
     def with_inertia(self, parameters: Mapping[str, object]) -> Self:
-        """The robot with other inertial parameters (10,) on the links named; other ones later rebuild nothing."""
+        """Return the robot with other inertial parameters (10,) of the named links. Changing them needs no
+        rebuild."""
         changed = edit.with_inertia(self.mechanism, parameters)
         kept = {key: value for key, value in self._bound.items() if not key.startswith("payload:")}
         return self._derived(changed, {"inertia": np.stack([link.inertia for link in changed.links])}, kept)
 
     def with_base(self, kind: str) -> Self:
-        """The robot on another base: "fixed", "free" or "trunk". See `base.with_base`."""
+        """Return the robot on another base: "fixed", "free" or "trunk". See `base.with_base`."""
         return type(self)(base.with_base(self.mechanism, kind))
 
-    def parametric(self, *parameters: str) -> ParametricRobot:
-        """The same functions with some constants as inputs, which every call must give by keyword.
-
-        Args:
-            parameters: "gravity" (3,), "inertia" (n_links, 10), "geometry" (n_joints, 4, 4: every T_parent_joint),
-                "tool" or "tool:LINK" (4, 4), "payload" or "payload:LINK" (10,) in the link's frame, which is added
-                to what the link has.
-        """
-        explicit_parameters(self.mechanism, parameters)
-        return ParametricRobot(self, parameters)
-
-    def kernel(
-        self, name: str, parameters: Sequence[str] = (), engine: str | None = None, **options: Any
-    ) -> Kernel:
-        """The compiled kernel of a function, for those who want to call, inspect or export it.
+    def kernel(self, name: str, inputs: Sequence[str] = (), engine: str | None = None, **options: Any) -> Kernel:
+        """Return the compiled kernel of a function, to call with other constants, to inspect or to export.
 
         Args:
             name: the function, for example "inverse_dynamics".
-            parameters: constants that become inputs, as in `parametric`; all others are this robot's.
+            inputs: constants of this robot that become inputs after q, v, a, each with its own batch axes:
+                "gravity" (3,), "inertia" (n_links, 10), "geometry" (n_joints, 4, 4: every T_parent_joint), "tool"
+                or "tool:LINK" (4, 4), "payload" or "payload:LINK" (10,) in the link's frame, added to the link's
+                inertia.
             engine: "straight" for straight-line code, fastest for arms and humanoids; "loop" for a loop over
-                bodies, whose code does not grow with the robot; what is better for this robot if None.
-            options: frame, frames, reference, friction, external.
+                bodies, whose code does not grow with the robot; the faster one for this robot if None.
+            options: frame, frames, reference, joint_friction, external.
         """
-        return programs.kernel(self.mechanism, name, parameters, engine, **options)
+        if not function_named(name).closed:
+            refuse_loops(self.mechanism, name)
+        check_parameters(self.mechanism, inputs)
+        check_options(name, options)
+        return programs.kernel(self.mechanism, name, inputs, engine, **options)
 
     # --- private
 
@@ -183,55 +173,50 @@ class RobotFunctions(FunctionMethods):
         bound = dict(self._bound if kept is None else kept) | dict(new)
         return type(self)(mechanism, _nominal=self._nominal, _bound=bound)
 
-    def _run(
-        self, key: tuple, arrays: tuple, out: Any, constants: Mapping[str, Any], external: ArrayLike | None = None
-    ) -> Any:
-        """See `FunctionMethods._run`. A call takes half a microsecond, so nothing is looked at on its way."""
+    def _run(self, key: tuple, arrays: tuple, out: Any, external: ArrayLike | None = None) -> Any:
+        """Call the compiled function of a key: its name and the values of its options, see `options_of`.
+
+        External wrenches, if any, are an input after `arrays`. A call takes half a microsecond, so there are no
+        checks.
+        """
         if external is not None:
             key, arrays = (*key, True), (*arrays, external)
-        if constants:
-            call = self._call_given(key, constants)
-        else:
-            try:
-                call = self._calls[key]
-            except KeyError:
-                call = self._calls[key] = self._call_bound(key)
+        try:
+            call = self._calls[key]
+        except KeyError:
+            call = self._calls[key] = self._built(key)
+        if type(arrays[0]) is not np.ndarray or type(arrays[-1]) is not np.ndarray:
+            arrays = tuple(by_name(self.mechanism, array) for array in arrays)
         return call(*arrays) if out is None else call(*arrays, out=out)
 
-    def _call_bound(self, key: tuple) -> Callable[..., Any]:
-        """The kernel of a key with the values of what is bound as its last inputs."""
-        kernel, inputs = self._built(key)
-        return _with_inputs(kernel, [np.ascontiguousarray(value, dtype=float) for _, value in inputs])
-
-    def _call_given(self, key: tuple, constants: Mapping[str, Any]) -> Callable[..., Any]:
-        """The same with the constants that one call gives."""
-        kernel, inputs = self._built(key, tuple(constants))
-        return _with_inputs(kernel, [given_value(constants, *pair) for pair in inputs])
-
-    def _built(self, key: tuple, given: tuple[str, ...] = ()) -> tuple[Kernel, KernelInputs]:
-        """The kernel of the nominal mechanism with what is bound and what is given as inputs, and these inputs."""
-        if (key, given) not in self._kernels:
-            name, options = key[0], options_of(key)
-            frames = options.get("frames", (options.get("frame"),) if takes_frame(name) else ())
-            for frame in frames:
-                self.mechanism.frame(frame)
-            if "reference" in options:
-                checked_reference(options["reference"])
-            looped = None if given else loop_kernel(self.mechanism, name, (), None, options)
-            if name in INVERTING and not (looped is not None and is_regular(self.mechanism)):
-                refuse_singular(self.mechanism)
-            if looped is not None:  # what is bound is in its tables: another robot of this kind builds nothing
-                self._kernels[key, given] = looped, ()
-                return looped, ()
-            used = function_named(name).depends_on
-            bound = {key: value for key, value in self._bound.items() if key.partition(":")[0] in used}
-            inputs = kernel_inputs(bound, explicit_parameters(self.mechanism, given))
-            kernel = programs.kernel(self._nominal, name, tuple(inputs), **options)
-            self._kernels[key, given] = kernel, tuple(inputs.values())
-        return self._kernels[key, given]
+    def _built(self, key: tuple) -> Callable[..., Any]:
+        """Build the kernel of the nominal mechanism, and bind later changes as its last inputs."""
+        function, options = function_named(key[0]), options_of(key)
+        name = function.name
+        if not function.closed:
+            refuse_loops(self.mechanism, name)
+        frames = options.get("frames", (options.get("frame"),) if "frame" in function.options else ())
+        for frame in frames:
+            self.mechanism.frame(frame)
+        if "reference" in options:
+            checked_reference(options["reference"])
+        looped = programs.loop_kernel(self.mechanism, name, (), None, options)
+        if function.inverts and not (looped is not None and programs.is_regular(self.mechanism)):
+            refuse_singular(self.mechanism)
+        if looped is not None:  # its tables hold the changes: no robot of this structure is rebuilt
+            self._kernels.append(looped)
+            return looped.__call__
+        used = function.depends_on
+        bound = {key: value for key, value in self._bound.items() if key.partition(":")[0] in used}
+        kernel = programs.kernel(self._nominal, name, tuple(bound), **options)
+        self._kernels.append(kernel)
+        if not bound:
+            return kernel.__call__  # looked up faster than through the object
+        values = [np.ascontiguousarray(value, dtype=float) for value in bound.values()]
+        return lambda *arrays, **out: kernel(*arrays, *values, **out)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Kernels are rebuilt, or loaded from the cache, where the robot arrives.
+        # Kernels are rebuilt, or loaded from the cache, after unpickling.
         return {"mechanism": self.mechanism, "nominal": self._nominal, "bound": self._bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -240,10 +225,3 @@ class RobotFunctions(FunctionMethods):
     def __repr__(self) -> str:
         joints = ", ".join(self.joint_names) or "none"
         return f"<{type(self).__name__} {self.name}: n_q = {self.n_q}, n_v = {self.n_v}, joints {joints}>"
-
-
-def _with_inputs(kernel: Kernel, values: Sequence[Any]) -> Callable[..., Any]:
-    """A kernel with values for its last inputs."""
-    if not values:
-        return kernel.__call__  # found sooner than through the object
-    return lambda *arrays, **out: kernel(*arrays, *values, **out)

@@ -14,7 +14,7 @@ import pytest
 
 from mechanisms import random_state
 from pinocchio_oracle import Oracle
-from slowly import most_slow
+from tiers import every
 from zveno.algorithms.drives import rotor_matrix, rotor_torque
 from zveno.algorithms.energy import kinetic_energy, potential_energy, total_momentum
 from zveno.algorithms.forward_dynamics import forward_dynamics
@@ -139,8 +139,9 @@ def conditioned(M) -> float:
     return ROUNDING + 1e-15 * np.linalg.cond(M)
 
 
+@pytest.mark.laws(after=3)
 @pytest.mark.parametrize("base", ["fixed", "free"])
-@pytest.mark.parametrize("name", most_slow(URDFS))
+@pytest.mark.parametrize("name", every(URDFS, 8))
 def test_every_file(name, base):
     mechanism = read(name)
     mechanism = on(base, mechanism)

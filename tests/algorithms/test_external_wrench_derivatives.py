@@ -7,6 +7,7 @@ import pytest
 
 import zveno
 from mechanisms import KINDS, random_mechanism, random_state, relative_error
+from tiers import few
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
 from zveno.algorithms.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 
@@ -45,18 +46,19 @@ def same_as_complex_steps(mechanism, seed: int) -> bool:
     return all(relative_error(ours, theirs) < TIGHT for ours, theirs in pairs)
 
 
+@pytest.mark.laws(after=13)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "fixed"])
 @pytest.mark.parametrize("seed", range(3))
 def test_every_joint(kind, seed):
     assert same_as_complex_steps(random_mechanism(seed, n=5, kinds=(kind, "revolute"), drives=True), seed)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8)))
 def test_mixed_trees(seed):
     assert same_as_complex_steps(random_mechanism(seed, n=9, branching=0.6, mimic=0.3, drives=True), seed)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_floating_bases(seed):
     mechanism = zveno.Robot(random_mechanism(seed, n=6, mimic=0.3)).with_base("free").mechanism
     assert mechanism.joints[0].type.kind == "free"

@@ -16,7 +16,7 @@ from zveno.spatial import inertia
 def sampled(mechanism: Mechanism, drives: bool = False) -> np.ndarray:
     """Pinocchio's regressor at random states of every coordinate, limits ignored, in our parameters.
 
-    The columns are those of `robot.regressor`, and of `robot.drive_regressor` behind them if `drives`.
+    The columns are those of `robot.regressor`, and of `drive_regressor` behind them if `drives`.
     """
     oracle = Oracle(mechanism)
     model, data, n = oracle.model, oracle.data, mechanism.n_v

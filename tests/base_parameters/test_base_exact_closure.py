@@ -7,19 +7,19 @@ import math
 import numpy as np
 import pytest
 
-from zveno.base_parameters.arithmetic import FULL, WIDTHS
-from zveno.base_parameters.problem import Problem
-from zveno.base_parameters.views import DEGREES
+from tiers import few
+from zveno.base_parameters._arithmetic import FULL, WIDTHS
+from zveno.base_parameters._recursion import Problem
+from zveno.base_parameters._views import DEGREES
 from zveno.mechanism import Free, Helical, Joint, Link, Planar, Prismatic, Revolute, Spherical, Universal, assemble
 from zveno.spatial.rotations import elementary
 from zveno.spatial.transforms import transform
 
 pytest.importorskip("flint")
 
-from zveno.base_parameters.exact_arithmetic import exact_arithmetic
+from zveno.base_parameters._exact import exact_arithmetic, exact_recursion
+from zveno.base_parameters._recursion import floating_recursion
 from zveno.base_parameters.exact_field import basis
-from zveno.base_parameters.exact_solutions import exact_recursion
-from zveno.base_parameters.solutions import floating_recursion
 from zveno.spatial.exact_numbers import as_array
 
 ENOUGH = 17
@@ -88,6 +88,7 @@ def _placed(states, A):
     )
 
 
+@pytest.mark.laws(after=4)
 @pytest.mark.parametrize("step", [90.0, 45.0, 30.0])
 @pytest.mark.parametrize("start", range(0, 24, 8))
 def test_blocks_and_states_are_those_of_the_plain_recursion(step, start):
@@ -115,7 +116,7 @@ def test_a_full_state_is_the_same_behind_every_joint_and_in_every_frame(kind):
             assert same(basis(space, space @ operator), space)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 def test_both_arithmetics_run_the_same_recursion(seed):
     mechanism = exact_tree(seed, 45.0)
     problem = Problem(mechanism, drives=False, massless=None, loops=(), q0=None)

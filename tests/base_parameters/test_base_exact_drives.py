@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno import base_parameters
+from tiers import few
+from zveno.base_parameters.analyse import base_parameters
 from zveno.errors import ZvenoError
 from zveno.mechanism import Drive, Helical, Joint, Link, Mimic, Planar, Prismatic, Revolute, Universal, assemble
 from zveno.spatial.rotations import elementary
@@ -53,7 +54,10 @@ def driven_tree(seed: int, step: float):
     return tree
 
 
-@pytest.mark.parametrize(("step", "seeds"), [(90.0, range(24)), (45.0, range(3)), (30.0, range(3, 6))])
+@pytest.mark.laws(after=1)
+@pytest.mark.parametrize(
+    ("step", "seeds"), few([(90.0, range(6)), (45.0, range(3)), (30.0, range(3, 6)), (90.0, range(6, 24))], 3)
+)
 def test_trees_with_exact_angles(step, seeds):
     for seed in seeds:
         tree = driven_tree(seed, step)

@@ -12,9 +12,9 @@ import pytest
 from base_loops import LOOP, NORMAL, PARALLEL, PLANE, four_bar
 from base_oracle import rank_of, residual, sampled
 
-from slowly import rest_slow
-from zveno import base_parameters
-from zveno.base_parameters.nodes import nodes_of
+from tiers import few
+from zveno.base_parameters._nodes import nodes_of
+from zveno.base_parameters.analyse import base_parameters
 from zveno.errors import ZvenoWarning
 from zveno.mechanism import Helical, Joint, Link, Mimic, Prismatic, Revolute, assemble
 from zveno.spatial.rotations import elementary
@@ -22,11 +22,11 @@ from zveno.spatial.transforms import transform
 
 pytest.importorskip("flint")
 
+from zveno.base_parameters._exact import exact_recursion
+from zveno.base_parameters._exact_samples import complex_power, exact_samples, followers
+from zveno.base_parameters._recursion import Problem
+from zveno.base_parameters._samples import advance_sampled
 from zveno.base_parameters.exact_field import basis
-from zveno.base_parameters.exact_samples import complex_power, exact_samples, followers
-from zveno.base_parameters.exact_solutions import exact_recursion
-from zveno.base_parameters.problem import Problem
-from zveno.base_parameters.sampled import advance_sampled
 
 
 def tied_tree(seed: int, step: float = 90.0):
@@ -53,7 +53,8 @@ def both_ways(mechanism, **options):
         return [base_parameters(mechanism, exact=flag, **options) for flag in (None, False)]
 
 
-@pytest.mark.parametrize("start", rest_slow(range(0, 24, 8), 1))
+@pytest.mark.laws
+@pytest.mark.parametrize("start", few(range(0, 24, 8), 1))
 def test_followers_exactly_and_in_floating_point(start):
     certified = 0
     for seed in range(start, start + 8):
@@ -68,6 +69,7 @@ def test_followers_exactly_and_in_floating_point(start):
     assert certified >= 5
 
 
+@pytest.mark.laws
 def test_roots_and_massless_links_among_followers():
     links = [Link("ground"), *(Link(f"link{k}", np.ones(10)) for k in (1, 2, 3))]
     turned = transform(elementary("x", math.radians(30)), np.array([0.1, 0.2, 0.0]))
@@ -131,6 +133,7 @@ def test_powers_on_the_circle():
         assert x * x + y * y == 1
 
 
+@pytest.mark.laws
 @pytest.mark.parametrize("gravity", [PLANE, NORMAL])
 def test_a_parallelogram_in_a_tree_is_certified(gravity):
     bar = four_bar(*PARALLEL, gravity)
@@ -141,20 +144,21 @@ def test_a_parallelogram_in_a_tree_is_certified(gravity):
         Joint("wrist", "coupler", "hand", Revolute((1, 0, 0)), transform(None, np.array([0.2, 0.1, 0.3]))),
     ]
     whole = assemble("tree", links, joints, bar.frames, gravity=gravity)
-    exact, floating = both_ways(whole, loops=[LOOP], start=(0.0, 1.0, -1.0, 0.0, 1.0))
+    exact, floating = both_ways(whole, loops=[LOOP], q0=(0.0, 1.0, -1.0, 0.0, 1.0))
     assert exact.certified
     np.testing.assert_array_equal(exact.columns, floating.columns)
     np.testing.assert_allclose(exact.matrix, floating.matrix, atol=1e-9)
 
 
+@pytest.mark.laws
 def test_a_loop_that_closes_only_nearly_is_not_certified():
     nearly = four_bar(0.3, 0.6, 0.3, 0.6 + 1e-11, PLANE)
-    exact, _ = both_ways(nearly, loops=[LOOP], start=(1.0, -1.0, 1.0))
+    exact, _ = both_ways(nearly, loops=[LOOP], q0=(1.0, -1.0, 1.0))
     assert not exact.certified
     assert "close exactly" in exact.why_not_certified or "proportion" in exact.why_not_certified
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8)))
 def test_sampling_a_joint_of_its_own_gives_what_the_closure_gives(seed):
     tree = tied_tree(seed)
     free = replace(tree, joints=tuple(replace(joint, mimic=None) for joint in tree.joints))

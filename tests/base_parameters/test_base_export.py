@@ -12,8 +12,9 @@ import pytest
 
 import zveno
 from mechanisms import random_mechanism
-from zveno import BaseModel
-from zveno.base_parameters.base_dynamics import compared_operations
+from tiers import few
+from zveno.base_parameters import BaseModel
+from zveno.base_parameters.base_model import compared_operations
 from zveno.base_parameters.drives import drive_vector
 from zveno.errors import ZvenoError
 from zveno.export import COMPILE, export_c
@@ -23,6 +24,7 @@ compiler = shutil.which("cc") or shutil.which("gcc")
 needs_compiler = pytest.mark.skipif(compiler is None, reason="no C compiler on this machine")
 
 
+@pytest.mark.laws(after=2)
 @needs_compiler
 @pytest.mark.parametrize(
     ("name", "single"), [("puma560", False), ("puma560", True), ("tx40", False), ("scara", False)]
@@ -75,14 +77,14 @@ def test_names_of_other_models_hold_no_figure_of_the_puma(tmp_path):
     assert "629" not in (tmp_path / "README_ur5.md").read_text()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 def test_all_drive_parameters_of_random_trees(seed):
     mechanism = random_mechanism(seed, n=3 + seed, mimic=0.3 * (seed % 2), drives=True)
     robot = zveno.Robot(mechanism)
     rng = np.random.default_rng(seed)
     q, (v, a) = robot.random((3,), rng), rng.normal(size=(2, 3, robot.n_v))
     model = BaseModel(robot, drives=True)
-    torques = robot.inverse_dynamics(q, v, a, friction=True)
+    torques = robot.inverse_dynamics(q, v, a, joint_friction=True)
     np.testing.assert_allclose(model.inverse_dynamics(q, v, a), torques, atol=1e-9 * abs(torques).max())
 
 
@@ -96,7 +98,7 @@ def test_a_follower_adds_its_drive_to_the_leader():
         drive_vector(led.mechanism), [0.01 + 0.02 * (2 * 30 / 50) ** 2, 0.3 + 4 * 0.4, 0.2 + 2 * 0.5, 0.1 - 2 * 0.6]
     )
     q, v, a = np.random.default_rng(0).normal(size=(3, 4, 1))
-    expected = led.inverse_dynamics(q, v, a, friction=True)
+    expected = led.inverse_dynamics(q, v, a, joint_friction=True)
     np.testing.assert_allclose(BaseModel(led, drives=True).inverse_dynamics(q, v, a), expected, atol=1e-10)
 
 

@@ -11,7 +11,8 @@ import pytest
 
 import zveno
 from mechanisms import random_mechanism
-from zveno import base_parameters
+from tiers import few
+from zveno.base_parameters.analyse import base_parameters
 from zveno.errors import ZvenoWarning
 from zveno.mechanism import Helical, Joint, Link, Mechanism, Prismatic, Revolute, assemble
 from zveno.spatial.exact_numbers import exact_direction
@@ -169,7 +170,8 @@ def perturbations(mechanism: Mechanism, size: float):
             yield replace(mechanism, joints=(*mechanism.joints[:n], one, *mechanism.joints[n + 1 :]))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.laws
+@pytest.mark.parametrize("seed", few(range(6)))
 def test_noise_never_changes_a_certified_count(seed):
     mechanism = right_angled(seed)
     exact = quiet(mechanism)
@@ -181,7 +183,7 @@ def test_noise_never_changes_a_certified_count(seed):
             assert not found.certified or found.rank == exact.rank
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_noise_changes_no_count_of_generic_mechanisms(seed):
     mechanism = random_mechanism(seed, n=4)
     expected = quiet(mechanism)

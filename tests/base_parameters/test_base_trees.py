@@ -10,10 +10,10 @@ from base_oracle import rank_of, residual, sampled
 
 import zveno
 from mechanisms import random_mechanism, random_state
-from slowly import rest_slow
-from zveno import base_parameters
+from tiers import few
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
-from zveno.algorithms.regressor import parameter_vector, regressor
+from zveno.algorithms.regressor import regressor
+from zveno.base_parameters.analyse import base_parameters
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import Fixed, Joint, Link, Mechanism, Revolute, assemble
 
@@ -27,7 +27,8 @@ def analysed(mechanism: Mechanism, **options):
         return base_parameters(mechanism, **options)
 
 
-@pytest.mark.parametrize("start", rest_slow(range(0, 200, 20), 3))
+@pytest.mark.laws(after=1)
+@pytest.mark.parametrize("start", few(range(0, 200, 20), 3))
 def test_rank_and_row_space_equal_those_of_a_sampled_regressor(start):
     for seed in SEEDS[start : start + 20]:
         mechanism = random_mechanism(seed, n=1 + seed % 9, mimic=0.0 if seed % 4 else 0.2)
@@ -38,12 +39,12 @@ def test_rank_and_row_space_equal_those_of_a_sampled_regressor(start):
         np.testing.assert_array_equal(base.matrix[:, base.columns], np.eye(base.rank))
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", few(range(10), 3))
 def test_torques_depend_on_the_base_parameters_alone(seed):
     mechanism = random_mechanism(seed, n=7, mimic=0.0)
     base = analysed(mechanism)
     rng = np.random.default_rng(seed)
-    p = parameter_vector(mechanism)
+    p = mechanism.inertial_parameters
     blind = p + base.null_directions @ rng.normal(size=base.null_directions.shape[1])
     lifted = base.lift(base.project(p))
     prior = base.lift(base.project(p), rng.normal(size=len(p)))
@@ -125,7 +126,7 @@ def test_floating_base_adds_ten(name):
     assert trunk.massless == tuple(f"trunk{k}" for k in range(1, 6))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", few(range(40), 4))
 def test_massless_links_pass_their_rows_on(seed):
     mechanism = random_mechanism(seed, n=3 + seed % 7, mimic=0.0, branching=0.5)
     rng = np.random.default_rng(seed)

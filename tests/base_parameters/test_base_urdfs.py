@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from base_oracle import rank_of, residual, sampled
 
-from zveno import base_parameters
+from zveno.base_parameters.analyse import base_parameters
 from zveno.errors import ZvenoWarning
 from zveno.io.urdf import read_urdf
 from zveno.mechanism.base import with_base
@@ -68,6 +68,7 @@ def mechanism_of(name: str, base: str, snap: bool = True):
     return with_base(replace(mechanism, joints=joints), base)
 
 
+@pytest.mark.laws(after=7)
 @pytest.mark.parametrize("name", RANKS)
 def test_rank(name):
     for base, rank in zip(("fixed", "free"), RANKS[name], strict=True):

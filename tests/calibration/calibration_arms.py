@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 import zveno
-from zveno.calibration.identifiability.analysis import identifiability
-from zveno.calibration.identifiability.postures import imagined
+from zveno.calibration._identifiability.analysis import identifiability
+from zveno.calibration._identifiability.postures import imagined
 from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import Campaign, in_order, sides
+from zveno.calibration.measurements.campaigns import Dataset, in_order, sides
 from zveno.calibration.measurements.fit_problem import instrument_numbers
 from zveno.calibration.model.models import redundant_model
 from zveno.mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
@@ -66,7 +66,7 @@ def truth(robot: zveno.Robot, names, rng, length: float = 1e-3, angle: float = 3
 
 def simulated(
     robot, kind, values, n: int, rng, sigma: dict[str, float], frames=None, joint_terms=(), q=None
-) -> Campaign:
+) -> Dataset:
     """A campaign measured on the true robot, with noise.
 
     Contacts are made by solving for postures in which the true robot touches; then joints are read with noise that
@@ -78,7 +78,7 @@ def simulated(
     q = robot.random(n, rng) if q is None else q
     things = len(kind.right) * len(kind.targets)
     tau = robot.gravity_torque(q) if "compliance" in joint_terms else None
-    problem = fit_problem(model, [Campaign(kind, q, np.zeros((n, things, kind.n_data)), (), "x", np.arange(n))])
+    problem = fit_problem(model, [Dataset(kind, q, np.zeros((n, things, kind.n_data)), (), "x", np.arange(n))])
     problem = problem.placed(frames or {})
     part = problem.parts[0]
     part = part if tau is None else replace(part, tau=tau)
@@ -91,7 +91,7 @@ def simulated(
     for name in ("distance", "pixel"):
         if name in sigma:
             y = y + rng.normal(size=y.shape) * sigma[name]
-    return Campaign(kind, q, y)
+    return Dataset(kind, q, y)
 
 
 def measured_puma(kind, n: int, sigma: dict[str, float], frames=None):
@@ -122,7 +122,7 @@ def _contacts(robot, kind, model, values, n, rng, sigma):
         r, by_T, *_ = problem.rows_of(replace(part, y=noise), T, problem.frames)
         slope = by_T @ problem.by_joints(part, values, q, J)
         q = q - (np.linalg.pinv(slope) @ r[..., None])[..., 0]
-    return Campaign(kind, q, groups=problem.campaigns[0].groups)
+    return Dataset(kind, q, groups=problem.campaigns[0].groups)
 
 
 def rank_by_differences(robot, kind, n: int, seed: int = 5, h: float = 1e-5) -> int:

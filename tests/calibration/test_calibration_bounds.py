@@ -1,4 +1,4 @@
-"""Fits that are restricted: parameters chosen or fixed, priors, bounds, one linearised step."""
+"""Fits that are restricted: parameters chosen or fixed, priors, bounds."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,6 @@ from calibration_arms import FAR, arm, simulated, truth
 
 import zveno
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import (
     Pose,
     RelativePose,
@@ -34,6 +33,7 @@ def test_restricted_fits_priors_bounds_and_fixed():
     assert abs(held.parameters["Rzq4"]) < 1e-6
 
 
+@pytest.mark.laws
 def test_bounds_are_the_best_fit_inside_them():
     """A parameter at its bound is as good as one fixed there; the others move to make up for it."""
     robot = arm("puma560")
@@ -62,8 +62,6 @@ def test_bounds_are_the_best_fit_inside_them():
     assert abs(bounded.values[others] - clipped).max() > 1e-5  # not merely clipped
     wide = calibrate(robot, campaign, parameters="offsets", bounds={"Rz*": (-1.0, 1.0)}, loss="none", folds=0)
     np.testing.assert_allclose(wide.values, plain.values, atol=1e-9)
-    linear = calibrate(robot, campaign, parameters="offsets", bounds={"Rzq2": sides}, linear=True, folds=0)
-    assert linear.at_bounds == bounded.at_bounds
 
 
 def test_bad_bounds_are_refused():
@@ -72,15 +70,3 @@ def test_bad_bounds_are_refused():
     for bad in ((1e-3, -1e-3), (np.nan, 1.0), 3.0, "ab"):
         with pytest.raises(ZvenoError, match="the bounds of Rzq2"):
             calibrate(robot, campaign, bounds={"Rzq2": bad})  # type: ignore[dict-item]
-
-
-def test_one_linearised_step_is_nearly_right():
-    robot = arm("puma560")
-    rng = np.random.default_rng(12)
-    chosen = identifiability(robot, "pose").chosen
-    values = truth(robot, chosen, rng, 1e-4, 2e-4)
-    kind = Pose(sigma={"position": SIGMA, "rotation": 1e-4})
-    campaign = simulated(robot, kind, values, 40, rng, {"position": SIGMA, "rotation": 1e-4})
-    linear = calibrate(robot, campaign, linear=True, loss="none", folds=0)
-    full = calibrate(robot, campaign, loss="none", folds=0)
-    assert abs(linear.values - full.values).max() < 0.05 * full.std.max()

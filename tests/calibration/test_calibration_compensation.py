@@ -8,10 +8,11 @@ import pytest
 from calibration_arms import FAR, arm, simulated, truth
 
 import zveno
+from tiers import few
+from zveno.calibration._identifiability.analysis import identifiability
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import measurement
-from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.measurements.campaigns import Dataset
 from zveno.calibration.model.models import redundant_model
 from zveno.calibration.use.compensate import AT_LIMIT, HELD_BACK, LARGEST, REACHED, TOLERANCE, UNCHANGED
 from zveno.calibration.use.output import calibrated_mechanism
@@ -50,14 +51,14 @@ def of_the_size_of_the_errors(fit, wanted: np.ndarray, command: np.ndarray):
     assert (np.linalg.norm(command - wanted, axis=1) <= 1.3 * error / least).all()
 
 
-@pytest.mark.parametrize("name", ["puma560", "ur5"])
+@pytest.mark.parametrize("name", few(["puma560", "ur5"], 1))
 def test_a_reflector_that_is_not_in_the_model(name):
     """The ordinary tracker case: corrections were 265 mrad in the median and 615 rad at most."""
     robot, rng = zveno.load(name), np.random.default_rng(0)
     true = bent(robot, measurement("position"), rng, REFLECTOR)
     q = robot.random(80, rng)
     y = (FAR @ true.forward_kinematics(q))[:, :3, 3] + 2e-5 * rng.normal(size=(80, 3))
-    fit = calibrate(robot, Campaign(measurement("relative_position"), q, y), joint_terms=(), folds=0)
+    fit = calibrate(robot, Dataset(measurement("relative_position"), q, y), joint_terms=(), folds=0)
     wanted = regular(robot, robot.random(300, 5))
     compensation = fit.compensate(wanted)
     assert compensation.reached.all(), compensation.summary
@@ -78,8 +79,7 @@ def test_a_reflector_that_is_not_in_the_model(name):
     assert np.median(after) < 5e-5
 
 
-@pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("name", "seed"), few([(name, seed) for seed in (1, 2) for name in KINDS], 1))
 def test_for_every_kind_and_any_tool_corrections_are_of_the_size_of_the_errors(name, seed):
     robot, rng = arm("puma560"), np.random.default_rng(seed)
     kind = measurement(name)
@@ -139,10 +139,9 @@ def test_no_posture_is_sent_away_and_the_status_says_which_were_not_reached(fit)
     np.testing.assert_allclose(off, compensation.position_error, atol=1e-9)
     E0 = np.linalg.inv(fit.predict(q).T_world_frame) @ fit.planning_robot.forward_kinematics(q)
 
-    def size(E):
-        return np.linalg.norm(E[:, :3, 3], axis=1) + np.linalg.norm(E[:, :3, :3] - np.eye(3), axis=(1, 2))
-
-    assert (size(E) <= 1.5 * size(E0) + 1e-12).all()
+    assert (off <= np.linalg.norm(E0[:, :3, 3], axis=1) + TOLERANCE).all()
+    turned, before = (np.linalg.norm(T[:, :3, :3] - np.eye(3), axis=(1, 2)) for T in (E, E0))
+    assert (turned <= before + 2.0 * TOLERANCE).all()
     assert (compensation.status[:200] == HELD_BACK).any()
     assert set(np.unique(compensation.status)) <= {REACHED, AT_LIMIT, HELD_BACK, UNCHANGED}
     assert "reached" in compensation.summary
@@ -208,7 +207,8 @@ def test_an_arm_with_too_few_joints_is_as_close_as_it_can():
     )
     q = robot.random(50, 1)
     compensation = fit.compensate(q)
-    assert (compensation.status == HELD_BACK).all()
+    assert set(np.unique(compensation.status)) == {HELD_BACK, UNCHANGED}
+    assert (compensation.status == HELD_BACK).mean() > 0.7
     planned = fit.planning_robot.forward_kinematics(q)
     off = np.linalg.norm((fit.predict(q).T_world_frame - planned)[:, :3, 3], axis=1)
     assert compensation.position_error.mean() < off.mean()

@@ -10,7 +10,7 @@ from calibration_tables import NAMES, campaign_of, lines, measured_poses, poses_
 
 import zveno
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.files.tables import read_campaign
+from zveno.calibration.files.tables import read_dataset
 from zveno.calibration.measurements import Camera, RelativePosition, Sockets
 from zveno.cli.calibrate import calibrate as calibrate_verb
 from zveno.errors import ZvenoError, ZvenoWarning
@@ -67,13 +67,13 @@ def test_a_folder_of_sockets(tmp_path):
         (tmp_path / place / f"hole_{hole}.csv").write_text(lines([own]))
         (tmp_path / place / f"hole_{hole}_pose.csv").write_text("not,read\n")
     with pytest.warns(ZvenoWarning, match="no header"):
-        found = read_campaign(tmp_path, robot.mechanism, "sockets", settings={"unit": "mm", "distance": "40"})
+        found = read_dataset(tmp_path, robot.mechanism, "sockets", settings={"unit": "mm", "distance": "40"})
     np.testing.assert_array_equal(found.q, np.concatenate(list(q.values())))
     assert found.groups[::3] == ("back/hole_0", "back/hole_1", "front/hole_0", "front/hole_1")
     assert isinstance(found.measurement, Sockets)
     assert found.measurement.distance == pytest.approx(0.04)
     with pytest.raises(ZvenoError, match="folder without JSON"):
-        read_campaign(tmp_path / "back", robot.mechanism, "sockets")
+        read_dataset(tmp_path / "back", robot.mechanism, "sockets")
 
 
 def test_arrays(measured, tmp_path):
@@ -86,8 +86,8 @@ def test_arrays(measured, tmp_path):
     records.write_text(json.dumps([{"q": a.tolist(), "pose": b.tolist()} for a, b in zip(q, T, strict=True)]))
     for file in (tmp_path / "a.npz", lists, records):
         kind = None if file is lists else "relative_pose"
-        same_readings(read_campaign(file, robot.mechanism, kind), q, p, R)
-    found = calibrate(robot, read_campaign(records, robot.mechanism, "relative_pose"), folds=0)
+        same_readings(read_dataset(file, robot.mechanism, kind), q, p, R)
+    found = calibrate(robot, read_dataset(records, robot.mechanism, "relative_pose"), folds=0)
     assert found.converged
     for text, said in (
         ("[1, 2", "is not JSON"),
@@ -96,10 +96,10 @@ def test_arrays(measured, tmp_path):
     ):
         lists.write_text(text)
         with pytest.raises(ZvenoError, match=said):
-            read_campaign(lists, robot.mechanism, "pose")
+            read_dataset(lists, robot.mechanism, "pose")
     (tmp_path / "a.npz").write_bytes(b"PK no")
-    with pytest.raises(ZvenoError, match="cut off or damaged"):
-        read_campaign(tmp_path / "a.npz", robot.mechanism, "pose")
+    with pytest.raises(ZvenoError, match="it is damaged"):
+        read_dataset(tmp_path / "a.npz", robot.mechanism, "pose")
 
 
 def test_a_folder_of_records(measured, tmp_path):
@@ -117,8 +117,8 @@ def test_a_folder_of_records(measured, tmp_path):
         (tmp_path / f"pose_{k:02}").mkdir()
         (tmp_path / f"pose_{k:02}" / "data.json").write_text(json.dumps(own))
     with pytest.raises(ZvenoError, match="O_T_EE and T_cam_target_tvec may both be readings"):
-        read_campaign(tmp_path, robot.mechanism, "relative_pose")
-    found = read_campaign(tmp_path, robot.mechanism, "relative_pose", settings={"readings": "T_cam"})
+        read_dataset(tmp_path, robot.mechanism, "relative_pose")
+    found = read_dataset(tmp_path, robot.mechanism, "relative_pose", settings={"readings": "T_cam"})
     same_readings(found, q, p, R)
 
 

@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 from calibration_arms import arm, simulated, truth
 
+import tiers
+from tiers import few
+from zveno.calibration._identifiability.analysis import identifiability
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.fit.held_out import folds_of
 from zveno.calibration.fit.variance_components import VarianceComponent, _judged, variance_components
 from zveno.calibration.fit.weighting import FitOptions, Whitening
-from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import Position
 from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import Campaign, prepared
+from zveno.calibration.measurements.campaigns import Dataset, prepared
 from zveno.calibration.model.models import redundant_model
 
 OWN, SHARED = 1e-4, 3e-4
@@ -26,7 +28,7 @@ def _measured(seed: int, shared: float = SHARED, n: int = 60, size: int = 5, nam
     campaign = simulated(robot, Position(), values, n, rng, {"position": OWN}, q=q)
     y = campaign.y + shared * rng.normal(size=(n // size, 1, 3))[target]
     names = tuple(f"target {k}" for k in target) if named else ()
-    return robot, Campaign(Position(), campaign.q, y, groups=names), values
+    return robot, Dataset(Position(), campaign.q, y, groups=names), values
 
 
 def _one_fit(seed: int = 0):
@@ -100,8 +102,9 @@ def _indicators(component):
     return (component.group[:, None, None] == np.arange(component.group.max() + 1)).astype(float)
 
 
+@pytest.mark.laws
 def test_shared_errors_are_found_with_their_size():
-    found = [calibrate(*_measured(seed)[:2], folds=0) for seed in range(4)]
+    found = [calibrate(*_measured(seed)[:2], folds=0) for seed in range(2 if tiers.tier == "test" else 4)]
     sizes = [one.group_sigma["position: position"] for one in found]
     assert np.sqrt(np.mean(np.square(sizes))) == pytest.approx(SHARED, rel=0.2)
     assert all(one.sigma["position: position"] == pytest.approx(OWN, rel=0.25) for one in found)
@@ -112,7 +115,7 @@ def test_shared_errors_are_found_with_their_size():
 def test_rows_of_misplaced_targets_are_not_flagged_by_a_stated_noise():
     """The noise of the readings may be known and the places of targets not: with their error no row is far."""
     robot, campaign, _ = _measured(0)
-    found = calibrate(robot, Campaign(Position(sigma=OWN), campaign.q, campaign.y, groups=campaign.groups), folds=0)
+    found = calibrate(robot, Dataset(Position(sigma=OWN), campaign.q, campaign.y, groups=campaign.groups), folds=0)
     assert found.group_sigma["position: position"] == pytest.approx(SHARED, rel=0.3)
     assert len(found.outliers) <= 1
 
@@ -127,7 +130,7 @@ def test_equal_readings_are_a_group():
     y = at[5 * target]
     q = np.array([_reaching(robot, start, point) for start, point in zip(q[5 * target], y, strict=True)])
     off = SHARED * rng.normal(size=(12, 3))[target]
-    found = calibrate(robot, Campaign(Position(), q + 1e-4 * rng.normal(size=q.shape), y + off), folds=0)
+    found = calibrate(robot, Dataset(Position(), q + 1e-4 * rng.normal(size=q.shape), y + off), folds=0)
     assert found.group_sigma["position: position"] == pytest.approx(SHARED, rel=0.5)
 
 
@@ -141,10 +144,12 @@ def _reaching(robot, q, point):
     return q
 
 
-def test_rows_without_shared_errors_are_not_said_to_have_any():
-    assert not any(calibrate(*_measured(seed, shared=0.0)[:2], folds=0).group_sigma for seed in range(10))
+@pytest.mark.parametrize("seed", few(range(10)))
+def test_rows_without_shared_errors_are_not_said_to_have_any(seed):
+    assert not calibrate(*_measured(seed, shared=0.0)[:2], folds=0).group_sigma
 
 
+@pytest.mark.laws
 def test_predicted_uncertainty_needs_the_groups():
     """Normalised errors of parameters: about one with the groups, clearly more where nobody names them."""
     squares = {True: [], False: []}
@@ -165,18 +170,18 @@ def test_groups_are_held_out_together():
     campaigns, _ = prepared(campaign, robot.mechanism)
     problem = fit_problem(redundant_model(robot.mechanism), campaigns)
     component = _component(problem, 1.0)
-    folds = folds_of(problem, 4, 0, (component,))
+    folds, _ = folds_of(problem, 4, 0, (component,))
     assert sorted(np.concatenate(folds).tolist()) == list(range(60))
     of_posture = {int(p): int(g) for p, g in zip(problem.posture, component.group, strict=True)}
     for group in range(1, 8):
         assert sum(any(of_posture[int(p)] == group for p in fold) for fold in folds) == 1
-    assert len(folds_of(problem, 4, 0)) == 4
+    assert len(folds_of(problem, 4, 0)[0]) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 @pytest.mark.parametrize(
     "scenario",
-    ["clean", "hysteresis", "lacking terms", "5 targets of 12", "10 targets of 6", "20 targets of 3"],
+    ["clean", "hysteresis", "oval gears", "5 targets of 12", "10 targets of 6", "20 targets of 3"],
 )
 def test_uncertainty_is_honest_where_the_model_is_not_complete(scenario):
     """χ² per component of readings not used, and how many are inside their 95 % regions, as of the page."""
@@ -186,4 +191,4 @@ def test_uncertainty_is_honest_where_the_model_is_not_complete(scenario):
     assert 0.9 < total.chi2 / total.components < 1.3
     assert 0.90 < total.inside / total.readings < 0.98
     if scenario == "clean":
-        assert total.found == 0
+        assert total.terms + total.moved + total.groups == 0

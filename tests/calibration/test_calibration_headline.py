@@ -5,10 +5,10 @@ import pytest
 from calibration_arms import FAR, arm, simulated, truth
 
 import zveno
+from zveno.calibration._identifiability.analysis import identifiability
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.measurements.campaigns import Dataset
 from zveno.cli import main
 
 
@@ -27,7 +27,7 @@ def test_outliers_do_not_flatter_the_calibration(measured, folds):
     clean = calibrate(robot, campaign, folds=folds)
     y = campaign.y.copy()
     y[[3, 17, 40]] += 0.05
-    spoilt = calibrate(robot, Campaign(campaign.measurement, campaign.q, y), folds=folds)
+    spoilt = calibrate(robot, Dataset(campaign.measurement, campaign.q, y), folds=folds)
     assert len(spoilt.outliers) == 3
     ((before, after),) = spoilt.compared
     assert before.rows == after.rows == 57
@@ -41,7 +41,7 @@ def test_outliers_do_not_flatter_the_calibration(measured, folds):
 def reflector():
     """A reflector that is not in the model, which a fit of DH parameters alone has no place for."""
     robot, rng = zveno.load("puma560"), np.random.default_rng(1)
-    true = robot.with_deviations({"Tx2": 1e-3, "Rx1": 2e-3, "Tx3": -8e-4}).with_tool(
+    true = zveno.calibration.apply_deviations(robot, {"Tx2": 1e-3, "Rx1": 2e-3, "Tx3": -8e-4}).with_tool(
         zveno.transforms.transform(None, [0.04, 0.015, 0.06])
     )
     q = robot.random(60, rng)
@@ -49,16 +49,36 @@ def reflector():
     return robot, q, y
 
 
-def test_worse_is_called_worse_with_what_would_work(reflector):
+def test_worse_is_called_worse(reflector):
     robot, q, y = reflector
-    restricted = calibrate(robot, Campaign(RelativePosition(), q, y), parameters="dh")
+    restricted = calibrate(robot, Dataset(RelativePosition(), q, y), parameters="dh")
     assert restricted.status == "worse"
     assert restricted.improvement > 1.05
     assert "worse than the nominal one" in restricted.verdict
-    assert "dh tcp" in restricted.verdict
-    better = calibrate(robot, Campaign(RelativePosition(), q, y), parameters=["dh", "tcp"])
+    better = calibrate(robot, Dataset(RelativePosition(), q, y), parameters=["dh", "tcp"])
     assert better.status == "calibrated"
     assert better.improvement < 0.5
+
+
+@pytest.mark.laws
+def test_a_model_from_data_in_doubt_is_written_only_by_force(reflector, tmp_path, capsys):
+    robot, q, y = reflector
+    table = np.concatenate([q * [1, -1, 1, 1, 1, 1], y], axis=1)
+    header = ",".join([*robot.joint_names, "x", "y", "z"])
+    data, model, offsets = tmp_path / "tracker.csv", tmp_path / "calibrated.urdf", tmp_path / "offsets.txt"
+    np.savetxt(data, table, delimiter=",", header=f"# kind = relative_position\n{header}", comments="")
+    words = ["calibrate", "puma560", str(data), "--folds", "0", "--joint-terms", "none"]
+    words += ["--write", str(model), "--controller", f"offsets={offsets}"]
+    assert main(words) == 3
+    said = capsys.readouterr()
+    assert "joint joint2 had the opposite sign" in said.out
+    assert "data in doubt: no model was written" in said.err
+    assert not model.exists()
+    assert not offsets.exists()
+    assert main([*words, "--overwrite"]) == 3  # offsets that are worse than none are not written even so
+    assert "offsets.txt was not written" in capsys.readouterr().err
+    assert model.exists()
+    assert not offsets.exists()
 
 
 def test_a_worse_model_is_written_only_by_force(reflector, tmp_path, capsys):
@@ -73,7 +93,7 @@ def test_a_worse_model_is_written_only_by_force(reflector, tmp_path, capsys):
     assert not model.exists()
     said = capsys.readouterr()
     assert "worse" in said.out
-    assert "--force" in said.err
-    assert main([*words, "--force"]) == 0
+    assert "--overwrite" in said.err
+    assert main([*words, "--overwrite"]) == 0
     assert model.exists()
     assert main(["calibrate", "puma560", str(data), "--parameters", "dh", "tcp", "--folds", "0"]) == 0

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from calibration_arms import arm, measured_puma, simulated, truth
 
+from tiers import every, few
+from zveno.calibration._identifiability.analysis import identifiability
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import (
     AxisDirection,
     Camera,
@@ -39,17 +40,19 @@ def test_millimetres_read_as_metres(measured):
 
 @pytest.mark.parametrize(
     ("spoil", "said"),
-    [
-        (lambda q: q[:, [0, 2, 1, 3, 4, 5]], "columns joint2 and joint3 were swapped"),
-        (lambda q: q[:, [0, 1, 2, 4, 3, 5]], "columns joint4 and joint5 were swapped"),
-        (lambda q: q * [1, -1, 1, 1, 1, 1], "joint joint2 had the opposite sign"),
-        (lambda q: q * [1, 1, 1, 1, -1, 1], "joint joint5 had the opposite sign"),
-        (lambda q: q - np.eye(6)[2] * q[:, [1]], "joint joint3 was counted from the one before"),
-        (np.rad2deg, "joint values were degrees"),
-        (np.deg2rad, "joint values were radians and taken for degrees"),
-        (lambda q: q + [0, 0, np.pi / 2, 0, 0, 0], "joint joint3 counted from elsewhere, 90° off"),
-        (lambda q: np.roll(q, 1, axis=0), "readings belonged to the next posture"),
-    ],
+    every(
+        [
+            (lambda q: q[:, [0, 2, 1, 3, 4, 5]], "columns joint2 and joint3 were swapped"),
+            (lambda q: q[:, [0, 1, 2, 4, 3, 5]], "columns joint4 and joint5 were swapped"),
+            (lambda q: q * [1, -1, 1, 1, 1, 1], "joint joint2 had the opposite sign"),
+            (lambda q: q * [1, 1, 1, 1, -1, 1], "joint joint5 had the opposite sign"),
+            (lambda q: q - np.eye(6)[2] * q[:, [1]], "joint joint3 was counted from the one before"),
+            (np.rad2deg, "joint values were degrees"),
+            (np.deg2rad, "joint values were radians and taken for degrees"),
+            (lambda q: q + [0, 0, np.pi / 2, 0, 0, 0], "joint joint3 counted from elsewhere, 90° off"),
+            (lambda q: np.roll(q, 1, axis=0), "readings belonged to the next posture"),
+        ]
+    ),
 )
 def test_wrong_joint_values_are_recognised(measured, spoil, said):
     """Also those of the wrist, which move the point little; and with a base that is not where it should be."""
@@ -60,8 +63,18 @@ def test_wrong_joint_values_are_recognised(measured, spoil, said):
     assert any("misses the readings" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("kind", [Sockets(sigma_distance=1e-6), Distance(centres=2)])
-def test_wrong_joint_values_are_recognised_without_positions(kind):
+SPOILT = (
+    (np.array([1, 1, 1, 1, -1, 1]), np.zeros(6), "joint joint5 had the opposite sign"),
+    (np.ones(6), np.array([0, 0, np.pi / 2, 0, 0, 0]), "joint joint3 counted from elsewhere"),
+)
+"""Factor and offset of joint values, and what is said."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "spoilt"),
+    few([(kind, spoilt) for kind in (Distance(centres=2), Sockets(sigma_distance=1e-6)) for spoilt in SPOILT], 1),
+)
+def test_wrong_joint_values_are_recognised_without_positions(kind, spoilt):
     """Contacts and distances; where a fit of such data breaks down, one sentence says so."""
     robot = arm("puma560")
     rng = np.random.default_rng(3)
@@ -69,12 +82,9 @@ def test_wrong_joint_values_are_recognised_without_positions(kind):
     sigma = {"position": 5e-5, "distance": 5e-5}
     places = {"centre1": BOARD, "centre2": CAMERA}
     campaign = simulated(robot, kind, values, 110, rng, sigma, places)
-    for spoilt, said in (
-        (campaign.q * [1, 1, 1, 1, -1, 1], "joint joint5 had the opposite sign"),
-        (campaign.q + [0, 0, np.pi / 2, 0, 0, 0], "joint joint3 counted from elsewhere"),
-    ):
-        with pytest.warns(ZvenoWarning, match=said):
-            _calibrated_or_refused(robot, replace(campaign, q=spoilt))
+    factor, offset, said = spoilt
+    with pytest.warns(ZvenoWarning, match=said):
+        _calibrated_or_refused(robot, replace(campaign, q=factor * campaign.q + offset))
 
 
 def _calibrated_or_refused(robot, campaign):
@@ -104,14 +114,21 @@ def _inverse(y):
 
 @pytest.mark.parametrize(
     ("kind", "sigma", "spoil", "said"),
-    [
-        (Pose(), {"position": 5e-5, "rotation": 1e-4}, _xyzw, "quaternions were x y z w"),
-        (RelativePose(), {"position": 5e-5, "rotation": 1e-4}, _xyzw, "quaternions were x y z w"),
-        (Pose(), {"position": 5e-5, "rotation": 1e-4}, _transposed, "orientations were those of the inverse"),
-        (Camera(), {"position": 5e-5, "rotation": 1e-4}, _inverse, "poses were those of the inverse"),
-        (RelativePosition(), {"position": 5e-5}, lambda y: y * [1, -1, 1], "positions were given in a left-handed"),
-        (AxisDirection(), {"direction": 1e-4}, lambda y: -y, "directions were the opposite"),
-    ],
+    every(
+        [
+            (Pose(), {"position": 5e-5, "rotation": 1e-4}, _xyzw, "quaternions were x y z w"),
+            (RelativePose(), {"position": 5e-5, "rotation": 1e-4}, _xyzw, "quaternions were x y z w"),
+            (Pose(), {"position": 5e-5, "rotation": 1e-4}, _transposed, "orientations were those of the inverse"),
+            (Camera(), {"position": 5e-5, "rotation": 1e-4}, _inverse, "poses were those of the inverse"),
+            (
+                RelativePosition(),
+                {"position": 5e-5},
+                lambda y: y * [1, -1, 1],
+                "positions were given in a left-handed",
+            ),
+            (AxisDirection(), {"direction": 1e-4}, lambda y: -y, "directions were the opposite"),
+        ]
+    ),
 )
 def test_wrong_readings_are_recognised(kind, sigma, spoil, said):
     robot = arm("puma560")
@@ -145,3 +162,35 @@ def test_one_campaign_in_another_unit_is_named(measured):
     good, bad = campaign.only(range(30)), campaign.only(range(30, 60))
     with pytest.raises(ZvenoError, match=r"second: readings.*millimetres"):
         calibrate(robot, [replace(good, name="first"), replace(bad, y=1e3 * bad.y, name="second")])
+
+
+def _spoil(q, rng):
+    """Joint values with one column of the opposite sign, or with two columns swapped."""
+    a, b = rng.choice(q.shape[1], 2, replace=False)
+    q = q.copy()
+    if rng.random() < 0.5:
+        q[:, a] *= -1.0
+    else:
+        q[:, [a, b]] = q[:, [b, a]]
+    return q
+
+
+@pytest.mark.filterwarnings("ignore::zveno.errors.ZvenoWarning")
+@pytest.mark.parametrize("seed", few(range(24), 2))
+def test_data_of_another_robot_have_a_status_that_says_so(seed):
+    """A random joint with the wrong sign, or two that were swapped, of random arms and kinds."""
+    rng = np.random.default_rng([seed, 41])
+    robot = arm(("puma560", "ur5", "panda")[seed % 3])
+    kind, sigma = ((Position(), {"position": 1e-4}), (Pose(), {"position": 1e-4, "rotation": 1e-4}))[seed // 3 % 2]
+    values = truth(robot, identifiability(robot, kind).chosen, rng)
+    campaign = simulated(robot, kind, values, 50, rng, sigma)
+    good = calibrate(robot, campaign, folds=0, joint_terms=())
+    assert (good.status, good.doubt) == ("calibrated", "")
+    try:
+        found = calibrate(robot, replace(campaign, q=_spoil(campaign.q, rng)), folds=0, joint_terms=())
+    except ZvenoError as error:
+        if "do not belong" not in str(error):
+            raise
+        return
+    assert found.status == "data in doubt"
+    assert found.doubt in found.verdict

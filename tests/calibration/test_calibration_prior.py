@@ -1,14 +1,13 @@
 """How far a robot is off before it is measured: found from the data, and the same whatever was chosen."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from calibration_arms import FAR, arm, simulated
 from scipy.stats import t
 
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.fit.prior import Prior, _likeliest_scale, _widened
+from zveno.calibration.fit.prior import Prior
+from zveno.calibration.fit.scales import widened
 from zveno.calibration.measurements import RelativePosition
 from zveno.calibration.model.models import redundant_model
 
@@ -29,6 +28,7 @@ def _measured(robot, sizes, n, sigma, seed):
     return campaign, simulated(robot, kind, values, 50, rng, {}, {"tracker": FAR})
 
 
+@pytest.mark.laws
 @pytest.mark.parametrize("sizes", [(1e-3, 3e-3, 1e-2), (4e-3, 1e-3, 3e-2), LARGE])
 def test_sizes_are_found(sizes):
     robot = arm("panda")
@@ -37,6 +37,7 @@ def test_sizes_are_found(sizes):
         assert np.sqrt(np.mean([one[word] ** 2 for one in found])) == pytest.approx(size, rel=0.35), word
 
 
+@pytest.mark.laws
 @pytest.mark.parametrize(("sizes", "gain"), [(SMALL, 0.8), (LARGE, 0.3)])
 def test_few_postures_tell_more_with_sizes_from_the_data(sizes, gain):
     """Robots that are off by less, or by more, than usual."""
@@ -86,13 +87,9 @@ def test_sizes_that_are_given_stay_and_are_said():
 def test_scales_from_few_terms_are_taken_wider(n):
     """So that a term that the data say nothing of is inside its 95 % region in 95 %: Student's t with n degrees of
     freedom but for what is known of scales before; nearly nothing for many terms."""
-    start = Prior((0,), np.eye(1), np.array([1.0]), np.ones(1), {"links (m)": np.array([0])}, {})
-    wider = _widened(replace(start, size=np.array([0.3])), start, {"links (m)": n}).wider[0]
+    usual, found = np.ones(1), np.array([0.3])
+    prior = Prior((0,), np.eye(1), usual, found, np.ones(1), {"links (m)": np.array([0])}, {})
+    wider = widened(prior, {"links (m)": n}).wider[0]
     student = t.ppf(0.975, n) / 1.96
     assert 1.0 < wider < 1.001 * student
     assert wider == pytest.approx(student, rel=0.7 / n)
-
-
-def test_scales_do_not_vanish_without_information():
-    assert _likeliest_scale(0.04 * 5, 5) == pytest.approx(0.2, rel=0.05)
-    assert _likeliest_scale(0.0, 5) == 1e-3

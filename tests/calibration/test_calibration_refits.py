@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from calibration_arms import FAR, arm, simulated, truth
 
+from zveno.calibration._identifiability.analysis import identifiability
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.fit import refits
 from zveno.calibration.fit.held_out import split
-from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import Position, RelativePosition, Sockets
 from zveno.calibration.measurements.assembly import fit_problem
 from zveno.calibration.measurements.campaigns import prepared
@@ -65,6 +65,7 @@ def test_derivatives_are_those_of_the_residuals(name):
     np.testing.assert_allclose(J, ((forward - backward) / (2 * h)).T, atol=1e-7)
 
 
+@pytest.mark.laws(after=1)
 @pytest.mark.parametrize("name", KINDS)
 def test_held_out_errors_are_those_of_fits_one_by_one(name, monkeypatch):
     robot, campaign = _campaign(name)

@@ -5,6 +5,7 @@ import pytest
 from calibration_arms import NEAR, arm, simulated, truth
 
 import zveno
+from zveno import calibration
 from zveno.calibration.measurements import KINDS
 from zveno.calibration.measurements.kinds.tilt import Tilt
 
@@ -12,7 +13,7 @@ from zveno.calibration.measurements.kinds.tilt import Tilt
 def test_the_kind_is_found_by_its_name():
     assert KINDS["tilt"] is Tilt
     robot = zveno.load("puma560")
-    structure = zveno.identifiability(robot, "tilt")
+    structure = calibration.identifiability(robot, "tilt")
     assert structure.status in ("certain", "proved")
     assert not any(name.startswith("T") for name in structure.chosen)  # no lengths
     assert {"Rzo", "Rzq1"} <= set(structure.of_class("unidentifiable"))  # no turns about the vertical
@@ -21,11 +22,11 @@ def test_the_kind_is_found_by_its_name():
 def test_angles_are_found_again_and_the_mount_with_them():
     robot, rng = arm("puma560"), np.random.default_rng(3)
     kind = Tilt(unknown_mount=True)
-    names = [name for name in zveno.identifiability(robot, kind).chosen if not name.startswith("instrument")]
+    names = [name for name in calibration.identifiability(robot, kind).chosen if not name.startswith("instrument")]
     values = truth(robot, names, rng)
     mount = {"instrument": NEAR}
     campaign = simulated(robot, kind, values, 60, rng, {"rotation": 1e-4}, mount)
-    found = zveno.calibrate(robot, campaign, joint_terms=())
+    found = robot.calibrate(campaign, joint_terms=())
     assert not found.outliers
     error = found.values - [values[found.model.numbers[name]] for name in found.names]
     assert (abs(error) < 4.5 * found.std).all()
@@ -39,15 +40,16 @@ def test_a_file_in_degrees_says_its_kind_and_mistakes_are_named(tmp_path):
     rows = np.degrees(np.column_stack([campaign.q, campaign.y.reshape(30, 2)]))
     file = tmp_path / "tilts.csv"
     file.write_text("\n".join(lines + [",".join(map(repr, row)) for row in rows.tolist()]))
-    read = zveno.read_campaign(file, robot.mechanism)
+    read = calibration.read_dataset(file, robot.mechanism)
     assert read.y == pytest.approx(campaign.y.reshape(30, 2), abs=1e-12)
     file.write_text(file.read_text().replace("# kind = tilt\n", ""))
     with pytest.raises(zveno.ZvenoError, match="kind = tilt"):
-        zveno.read_campaign(file, robot.mechanism)
+        calibration.read_dataset(file, robot.mechanism)
     with pytest.warns(zveno.ZvenoWarning, match="axes of the inclinometer were swapped"):
-        zveno.calibrate(robot, zveno.Campaign(Tilt(), campaign.q, campaign.y[..., ::-1]), folds=0)
+        robot.calibrate(calibration.Dataset(Tilt(), campaign.q, campaign.y[..., ::-1]), folds=0)
 
 
+@pytest.mark.laws
 def test_plans_take_the_kind():
-    plan = zveno.plan_poses(zveno.load("puma560"), "tilt", 12, candidates=300)
+    plan = calibration.plan_poses(zveno.load("puma560"), "tilt", 12, candidates=300)
     assert np.isfinite(plan.sigma).all()

@@ -6,7 +6,9 @@ from benchmarks.calibration_recovery import stands_for, two_arms
 from calibration_arms import arm, rank_by_differences, simulated, truth
 
 import zveno
-from zveno.calibration.identifiability.analysis import identifiability
+from tiers import every, few
+from zveno import calibration
+from zveno.calibration._identifiability.analysis import identifiability
 from zveno.calibration.measurements import BallBar, Line, Plane, RelativePosition, SelfTouch
 from zveno.calibration.model.models import redundant_model
 from zveno.errors import ZvenoError
@@ -41,13 +43,13 @@ def found_again(robot, kind, n, seed):
     names = identifiability(robot, kind).chosen
     values = truth(robot, names, rng, frames=kind.frames)
     campaign = simulated(robot, kind, values, n, rng, {"position": SIGMA})
-    found = zveno.calibrate(robot, campaign, joint_terms=(), strategy="JL", plausible=None, folds=0)
+    found = robot.calibrate(campaign, joint_terms=(), strategy="JL", plausible=None, folds=0)
     assert found.converged
     true = dict(zip(found.model.names, values, strict=True))
     return found, (found.values - stands_for(found, true)) / found.std
 
 
-@pytest.mark.parametrize(("name", "kind"), [case[::2] for case in CASES], ids=[case[1] for case in CASES])
+@pytest.mark.parametrize(("name", "kind"), every(case[::2] for case in CASES))
 def test_parameters_are_found_again(name, kind):
     found, z = found_again(robot_of(name), kind, 150, 3)
     assert not found.outliers
@@ -56,7 +58,7 @@ def test_parameters_are_found_again(name, kind):
     assert next(iter(found.sigma.values())) == pytest.approx(SIGMA, rel=0.3)
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 @pytest.mark.parametrize(("name", "kind"), [case[::2] for case in CASES], ids=[case[1] for case in CASES])
 def test_errors_are_as_large_as_said(name, kind):
     z = np.concatenate([found_again(robot_of(name), kind, 120, seed)[1] for seed in range(12)])
@@ -64,7 +66,7 @@ def test_errors_are_as_large_as_said(name, kind):
     assert np.mean(abs(z) > 3.0) < 0.01
 
 
-@pytest.mark.parametrize(("name", "kind"), [case[::2] for case in CASES], ids=[case[1] for case in CASES])
+@pytest.mark.parametrize(("name", "kind"), few([case[::2] for case in CASES], 1))
 def test_rank_is_that_of_a_jacobian_by_differences(name, kind):
     """Derivatives by differences of residuals in contact; and what the closure of twists counts."""
     structure = identifiability(robot_of(name), kind)
@@ -93,7 +95,7 @@ def test_the_length_of_a_bar_is_found():
     robot, rng = arm("puma560"), np.random.default_rng(1)
     model = redundant_model(robot.mechanism)
     campaign = simulated(robot, BallBar(), np.zeros(len(model.terms)), 60, rng, {"length": SIGMA})
-    found = zveno.calibrate(robot, campaign, parameters="offsets", folds=0)
+    found = robot.calibrate(campaign, parameters="offsets", folds=0)
     place = found.unknown_names.index("bar.length")
     assert found.unknowns["bar"][0, 3] == pytest.approx(0.3, abs=5 * found.unknown_std[place])
     assert 0 < found.unknown_std[place] < 1e-3
@@ -108,7 +110,7 @@ def test_files_say_lines_planes_and_frames(tmp_path):
     def read(*settings):
         file = tmp_path / "touches.csv"
         file.write_text("\n".join([*settings, "q1,q2,q3,q4,q5,q6,group", *rows]) + "\n")
-        return zveno.read_campaign(file, robot.mechanism)
+        return calibration.read_dataset(file, robot.mechanism)
 
     planes = read("# kind = plane", "# unit = mm", "# planes = a 0 0 1 120; b: 0 1 0 300").measurement
     assert planes.planes["a"] == pytest.approx([0, 0, 1, 0.12])
@@ -132,14 +134,14 @@ def test_groups_of_a_plane_are_planes():
     robot, rng = arm("puma560"), np.random.default_rng(2)
     model = redundant_model(robot.mechanism)
     campaign = simulated(robot, Plane(group_planes=True), np.zeros(len(model.terms)), 60, rng, {"height": SIGMA})
-    again = zveno.Campaign(Plane(), campaign.q, groups=campaign.groups)
-    found = zveno.calibrate(robot, again, parameters="offsets", joint_terms=(), folds=0)
+    again = calibration.Dataset(Plane(), campaign.q, groups=campaign.groups)
+    found = robot.calibrate(again, parameters="offsets", joint_terms=(), folds=0)
     assert len(found.unknowns) == 6
     assert found.training[0].rms < 2 * SIGMA
-    mixed = zveno.Campaign(Plane(group_planes=False), campaign.q, groups=campaign.groups)
+    mixed = calibration.Dataset(Plane(group_planes=False), campaign.q, groups=campaign.groups)
     # A robot that hardly moves would touch any plane: degrees are no explanation, wrong groups are.
     with pytest.warns(zveno.ZvenoWarning, match="check which target each posture touches") as words:
-        one = zveno.calibrate(robot, mixed, parameters="offsets", joint_terms=(), folds=0, events="ignored")
+        one = robot.calibrate(mixed, parameters="offsets", joint_terms=(), folds=0)
     assert not any("degrees" in str(word.message) for word in words)
     assert len(one.unknowns) == 1
     assert one.training[0].rms > 0.01

@@ -7,9 +7,10 @@ import pytest
 from calibration_arms import FAR, NEAR, simulated
 
 import zveno
+from tiers import every, few
+from zveno.calibration._identifiability.analysis import identifiability
 from zveno.calibration.estimate import calibrate
 from zveno.calibration.fit.choosing import encoder_variance
-from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import (
     AxisDirection,
     Camera,
@@ -22,7 +23,7 @@ from zveno.calibration.measurements import (
     RelativePosition,
 )
 from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.measurements.campaigns import Dataset
 from zveno.calibration.model.kinematics import frame_motion
 from zveno.calibration.model.models import redundant_model
 from zveno.errors import ZvenoError, ZvenoWarning
@@ -69,8 +70,7 @@ def _joint(name, parent, child, axis, xyz, **more):
     return Joint(name, parent, child, Revolute(axis), transform(None, np.array(xyz)), limits=Limits(-2, 2), **more)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize(("name", "kind"), every([(name, kind) for name in TEXTS for kind in KINDS]))
 def test_every_robot_with_every_kind(name, kind):
     """What is found is finite and right, or one sentence says why nothing is."""
     robot = zveno.load(TEXTS[name])
@@ -120,7 +120,7 @@ def _floating():
     return assemble("floating", links, joints, [Frame("tool", "two", transform(None, np.array([0.2, 0.05, 0.03])))])
 
 
-@pytest.mark.parametrize(("make", "rank"), [(_coupled, (9, 18)), (_floating, (11, 20))])
+@pytest.mark.parametrize(("make", "rank"), few([(_coupled, (9, 18)), (_floating, (11, 20))], 1))
 def test_couplings_and_free_bases(make, rank):
     robot = zveno.Robot(make())
     model = redundant_model(robot.mechanism)
@@ -141,7 +141,7 @@ def test_a_follower_has_no_encoder_of_its_own():
     """Variance of a reading by encoders is Σ (∂r/∂q)² σ²: what leader and follower do adds before it is squared."""
     robot, sigma_q = zveno.Robot(_coupled()), 1e-3
     q = robot.random(7, np.random.default_rng(0))
-    problem = fit_problem(redundant_model(robot.mechanism), [Campaign.unread(Position(sigma_q=sigma_q), q)])
+    problem = fit_problem(redundant_model(robot.mechanism), [Dataset.unread(Position(sigma_q=sigma_q), q)])
     by_q = robot.jacobian(q)[:, :3].reshape(-1, robot.n_v)
     expected = sigma_q**2 * np.sum(by_q**2, axis=1)
     assert encoder_variance(problem, problem.nominal, problem.frames) == pytest.approx(expected, rel=1e-12)
@@ -173,7 +173,7 @@ def test_two_arms_on_one_torso_in_one_fit(tmp_path):
 
     q = robot.random(60, rng)
     campaigns = [
-        Campaign(RelativePosition(frame=one), q, seen(one, q) + 1e-4 * rng.normal(size=(60, 3)), name=one)
+        Dataset(RelativePosition(frame=one), q, seen(one, q) + 1e-4 * rng.normal(size=(60, 3)), name=one)
         for one in ("left", "right")
     ]
     fit = calibrate(robot, campaigns, folds=3)

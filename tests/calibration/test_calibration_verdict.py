@@ -5,10 +5,10 @@ import pytest
 from calibration_arms import arm, simulated, truth
 
 import zveno
+from zveno.calibration._identifiability.analysis import identifiability
 from zveno.calibration.estimate import calibrate
-from zveno.calibration.identifiability.analysis import identifiability
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.measurements.campaigns import Campaign
+from zveno.calibration.measurements.campaigns import Dataset
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def measured():
 def _moved(campaign, rows):
     y = campaign.y.copy()
     y[rows] += np.array([0.0, 0.02, 0.005])
-    return Campaign(campaign.measurement, campaign.q, y)
+    return Dataset(campaign.measurement, campaign.q, y)
 
 
 def test_rows_that_follow_each_other_suggest_that_something_moved(measured):
@@ -58,7 +58,7 @@ def test_outliers_say_which_thing_of_a_row_is_off(measured):
     campaign = simulated(robot, kind, values, 40, rng, {"position": 1e-4})
     y = campaign.y.copy()
     y[12, 1] += [0.003, 0.0, 0.004]
-    found = calibrate(robot, Campaign(kind, campaign.q, y), folds=0)
+    found = calibrate(robot, Dataset(kind, campaign.q, y), folds=0)
     (one,) = found.outliers
     assert (one.row, one.of) == (13, "point 2")
     assert one.off["position (m)"] == pytest.approx(0.005, rel=0.1)
@@ -78,6 +78,6 @@ def test_rows_of_a_file_are_named_by_its_lines(measured, tmp_path):
     file = tmp_path / "day2.csv"
     file.write_text("\n".join(lines))
     with pytest.warns(zveno.ZvenoWarning, match="day2.csv: line 62 has no reading; it is left out"):
-        found = calibrate(robot, zveno.read_campaign(file, robot.mechanism), folds=0, events="ignored")
+        found = calibrate(robot, zveno.calibration.read_dataset(file, robot.mechanism), folds=0)
     assert any(one.text.startswith("day2.csv line 10: off by ") for one in found.outliers)
     assert "In lines 23–29 of day2.csv such rows follow each other" in found.verdict

@@ -20,6 +20,7 @@ def outside(points: np.ndarray, start: np.ndarray, end: np.ndarray, radius: floa
     return float((segment_distance(points, points, start * ones, end * ones) - radius).max())
 
 
+@pytest.mark.laws(after=5)
 @pytest.mark.parametrize("kind", ["box", "needle", "plate", "line", "point", "ball", "many"])
 def test_a_capsule_holds_every_point(kind):
     rng = np.random.default_rng(len(kind))

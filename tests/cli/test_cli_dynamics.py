@@ -17,7 +17,7 @@ from zveno.cli.options import Model, Output
 from zveno.errors import ModelError, ShapeError, UnknownNameError, ZvenoError, ZvenoWarning
 from zveno.mechanism import Drive
 from zveno.mechanism.base import with_base
-from zveno.report.text.dynamics import dynamics_data, print_dynamics, velocity_names
+from zveno.report.mechanism import dynamics_data, print_dynamics, velocity_names
 from zveno.robots import biped, chain
 
 JSON = Output(json=True)
@@ -39,7 +39,6 @@ def test_torques_of_an_arm(capsys):
     assert np.allclose(data["mass_matrix"], robot.mass_matrix(q), rtol=1e-12)
     assert [data["energy"]["kinetic"], data["energy"]["potential"]] == pytest.approx(list(robot.energy(q, v)))
     assert data["velocity_names"] == list(robot.joint_names)
-    assert "partitioned" not in data
 
 
 def test_accelerations_undo_torques(capsys):
@@ -66,18 +65,6 @@ def test_degrees(capsys):
     line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("joint1"))
     assert line.split()[2] == "90"
     assert "deg, N·m" in line
-
-
-def test_floating_base_is_partitioned(capsys):
-    data = answer(capsys, "biped")
-    blocks = {name: np.shape(part) for name, part in data["partitioned"].items()}
-    n = len(data["v"]) - 6
-    assert blocks == {"I_II": (6, 6), "I_IR": (n, 6), "I_RR": (n, n), "H_I": (6,), "H_R": (n,)}
-    assert np.array_equal(data["partitioned"]["I_IR"], np.array(data["mass_matrix"])[6:, :6])
-    dynamics("biped")
-    out = capsys.readouterr().out
-    for title in ("I_II: the base", "I_IR:", "I_RR:", "H_I:", "H_R:", "floating_base.wz"):
-        assert title in out
 
 
 def test_friction():
@@ -115,7 +102,7 @@ def test_wide_matrices_are_split_and_whole(capsys):
     print_dynamics(Console(width=60), data)
     out = capsys.readouterr().out
     assert "…" not in out.replace("columns 1 … ", "").replace(" … ", "")
-    last = data["partitioned"]["I_RR"][-1][-1]
+    last = data["mass_matrix"][-1][-1]
     assert f"{last:.5g}" in out
 
 

@@ -34,8 +34,6 @@ ERRORS = {
     "method": ["ik", "puma560", "--at", "0", "0", "0", "0", "0", "0", "--method", "closed_from"],
     "measurement": ["identifiability", "puma560", "--measurement", "postion"],
     "report": ["fk", "puma560", "--report", "x.html"],
-    "document": ["reproduce", "--document", "006"],
-    "schema": ["schema", "simulat"],
     "export": ["export", "puma560"],
     "export_function": ["export", "puma560", "--out", "c_code", "--functions", "inverse_dynamic"],
 }

@@ -50,7 +50,7 @@ def test_cache_is_shown_and_cleared(capsys, tmp_path):
 def test_help_names_verbs_and_exit_codes(capsys):
     code, out, _ = run(capsys, "--help")
     assert code == 0
-    for word in ("info", "fk", "robots", "cache", "demo", "Exit codes", "130"):
+    for word in ("info", "fk", "robots", "cache", "Exit codes", "130"):
         assert word in out
     for verb in VERBS:
         assert f"\n  {verb} " in out
@@ -92,8 +92,8 @@ def test_help_version_and_typos_import_nothing_heavy(words):
 
 def test_the_version_and_a_verb_that_does_not_exist(capsys):
     assert run(capsys, "--version") == (0, f"zveno {zveno.__version__}\n", "")
-    assert refused(capsys, "inof") == "error: there is no verb 'inof'. Did you mean info?"
-    assert "lists the verbs" in refused(capsys, "xyzzy")
+    assert refused(capsys, "inof") == "error: there is no command 'inof'. Did you mean info?"
+    assert "lists the commands" in refused(capsys, "xyzzy")
 
 
 def test_no_color_means_no_color(capsys, monkeypatch):
@@ -136,6 +136,7 @@ def test_a_closed_pipe_is_quiet():
     assert process.returncode == 141
 
 
+@pytest.mark.laws(after=1)
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_without_the_characters_spells_them(encoding):
     environment = os.environ | {"PYTHONIOENCODING": encoding}
@@ -167,7 +168,7 @@ def test_the_module_and_its_exit_code():
     [
         (["fk", "pume560"], "Did you mean puma560?"),
         (["info", "no/such.urdf"], "there is no such file"),
-        (["fk", "puma560", "1", "2"], "puma560 needs 6 numbers"),
+        (["fk", "puma560", "1", "2"], "must have 6 numbers"),
         (["fk", "puma560", "nan", "0", "0", "0", "0", "0"], "not a finite number"),
         (["fk", "puma560", "0", "-inf", "0", "0", "0", "0"], "not a finite number"),
         (["fk", "puma560", "0", "0", "0", "0", "0", "x"], "'x' is not a number"),
@@ -217,28 +218,6 @@ def test_our_own_errors_and_interrupts(capsys, monkeypatch, failure, code, messa
     assert (found, out, err) == (code, "", message + "\n")
 
 
-def test_an_interrupt_leaves_what_is_done(capsys, monkeypatch, tmp_path):
-    from zveno.documents.reproduce import Row
-
-    def rows(*arguments):
-        yield Row("003", "a sum", "2", "2", "equal")
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("zveno.documents.reproduce.recomputed", rows)
-    out = tmp_path / "rows.json"
-    assert run(capsys, "reproduce", "--out", str(out))[::2] == (130, f"wrote {out}\ninterrupted\n")
-    assert [row["what"] for row in json.loads(out.read_text())["rows"]] == ["a sum"]
-
-    def stopped(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("zveno.design.trials.calibration_trials", stopped)
-    postures = tmp_path / "plan.csv"
-    words = ["plan", "planar2", "--measurement", "relative_pose", "--n", "6", "--candidates", "40", "--no-refine"]
-    assert run(capsys, *words, "--trials", "2", "--out", str(postures))[0] == 130
-    assert len(postures.read_text().splitlines()) == 7
-
-
 def test_the_page_has_the_exit_codes():
     from zveno.cli import app, output
 
@@ -248,33 +227,14 @@ def test_the_page_has_the_exit_codes():
     assert {int(code) for code in re.findall(r"^\| (\d+) \|", table, re.MULTILINE)} == codes
 
 
-# --- demo
-
-
-@pytest.mark.slow
-def test_the_demo_tells_a_story_with_a_page(capsys, monkeypatch, tmp_path):
-    """Computed twice: numbers of the second run are the first's, and its files may be replaced."""
-    monkeypatch.chdir(tmp_path)
-    told = answer(capsys, "demo")
-    assert told["What torques can tell"]["base_parameters"] == 36
-    assert told["Identified, as bodies that can exist"]["status"] == "usable"
-    calibrated = told["Calibrated, bad rows named"]
-    assert calibrated["bad_rows"] == [8, 22]
-    assert calibrated["true_error_m"] < 1e-4 < 1e-3 < calibrated["before_m"]
-    solved = told["All solutions, and the proof"]
-    assert (solved["status"], solved["proof"]) == ("complete", "proved")
-    off = told["Code for the controller"]["off"]
-    assert off is None or max(off.values()) < 1e-9
-    page = tmp_path / told["The report"]["report"]
-    assert page.stat().st_size == told["The report"]["bytes"] < 1.5e6
-    code, out, err = run(capsys, "demo", "--no-open")
-    assert (code, err) == (0, "")
-    assert "10. The report" in out
-    assert f"{1e3 * calibrated['true_error_m']:.3f} mm" in out
-
-
 def test_pictures_without_matplotlib_say_what_to_install(capsys, monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "pip install 'zveno[plot]'" in refused(capsys, "fk", "puma560", "--plot", "x.png")
+
+
+def test_the_parser_prints_a_script_that_completes_verbs(capsys):
+    code, out, _ = run(capsys, "--tyro-print-completion", "bash")
+    assert code == 0
+    assert all(verb in out for verb in ("identifiability", "simulate", "--gravity"))

@@ -8,17 +8,17 @@ from commands import refused, run
 REFUSED = [
     (("ur5", "--walk"), "not a built-in walking machine"),
     (("quadruped", "--walk", "--steps", "0"), "steps: is 0"),
-    (("quadruped", "--walk", "--uneven", "nan"), "are no ground"),
-    (("quadruped", "--walk", "--q0", "1"), "--q0: a walk chooses it itself"),
-    (("quadruped", "--walk", "--integrator", "rk4"), "--integrator: a walk chooses it itself"),
-    (("quadruped", "--walk", "--friction"), "--friction: a walk chooses it itself"),
-    (("quadruped", "--walk", "--sample", "-1"), "sample: is -1"),
-    (("quadruped", "--walk", "--rtol", "1e-6"), "--rtol: a walk chooses it itself"),
+    (("quadruped", "--walk", "--uneven", "nan"), "are not a ground"),
+    (("quadruped", "--walk", "--q0", "1"), "--q0: cannot be combined with --walk"),
+    (("quadruped", "--walk", "--integrator", "rk4"), "--integrator: cannot be combined with --walk"),
+    (("quadruped", "--walk", "--joint-friction"), "--joint-friction: cannot be combined with --walk"),
+    (("quadruped", "--walk", "--sample-time", "-1"), "sample_time: is -1"),
+    (("quadruped", "--walk", "--rtol", "1e-6"), "--rtol: cannot be combined with --walk"),
     (("quadruped", "--walk", "--duration", "0"), "duration: is 0"),
     (("quadruped", "--walk", "--step", "0"), "step: is 0"),
-    (("quadruped", "--steps", "12"), "--steps: belongs to walks"),
-    (("quadruped", "--gait", "static"), "--gait: belongs to walks"),
-    (("quadruped", "--uneven", "0.02"), "--uneven: belongs to walks"),
+    (("quadruped", "--steps", "12"), "--steps: applies to walks only"),
+    (("quadruped", "--gait", "static"), "--gait: applies to walks only"),
+    (("quadruped", "--uneven", "0.02"), "--uneven: applies to walks only"),
 ]
 
 
@@ -27,18 +27,36 @@ def test_what_cannot_walk_is_one_line(capsys, words, message):
     assert message in refused(capsys, "simulate", *words)
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 def test_a_walk_fits_into_80_columns_with_units(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = run(capsys, "simulate", "quadruped", "--walk", "--gait", "static", "--steps", "1")
     assert code == 0
     assert max(map(len, out.splitlines())) <= 80
     assert "1 step (static)" in out
-    assert "t, s" in out
-    assert "x, m" in out
+    assert "foot t x y z s m m m" in " ".join(out.split())
 
 
 def test_a_walk_ends_with_its_duration(capsys):
     code, out, _ = run(capsys, "simulate", "quadruped", "--walk", "--duration", "0.2", "--step", "0.002")
     assert code == 0
     assert "0.2 s" in out
+
+
+FEET = "".join(
+    f'[[foot]]\nframe = "{end}_foot"\n' for end in ("front_left", "front_right", "rear_left", "rear_right")
+)
+BENT = "".join(
+    f"{end}_hip_pitch = 0.6\n{end}_knee = -1.2\n"
+    for end in ("front_left", "front_right", "rear_left", "rear_right")
+)
+
+
+def test_a_machine_of_a_file_walks(capsys, tmp_path):
+    path = tmp_path / "dog.toml"
+    path.write_text(f'robot = "quadruped"\n{FEET}[start]\n{BENT}[gait]\ntype = "static"\nsteps = 3\n')
+    code, out, _ = run(capsys, "simulate", str(path), "--walk", "--duration", "0.2", "--step", "0.002", "--json")
+    assert code == 0
+    assert '"gait": "static"' in out
+    path.write_text(f'robot = "quadruped"\n{FEET.replace("front_left_foot", "paw")}')
+    assert "paw" in refused(capsys, "simulate", str(path), "--walk")

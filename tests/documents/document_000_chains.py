@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from zveno.base_parameters.views import PAIRS
-from zveno.documents.base_parameters_000.coordinate_matrix import Row
+from zveno.base_parameters._views import PAIRS
+from zveno.documents.base_parameters import Row
 from zveno.mechanism import Joint, Link, Mechanism, Prismatic, Revolute, assemble
 from zveno.mechanism.edit import with_inertia
 from zveno.spatial import inertia

@@ -7,19 +7,27 @@ import warnings
 import numpy as np
 import pytest
 from document_000_chains import GRAVITY, MIXED, TABLE, distal, with_random_bodies
+from scipy.sparse import load_npz
 
-from zveno import base_parameters
+import zveno
+from mechanisms import random_mechanism, random_state
+from tiers import few
 from zveno.algorithms.energy import kinetic_energy, potential_energy
-from zveno.documents.base_parameters_000.coordinate_matrix import (
+from zveno.base_parameters._views import PAIRS
+from zveno.base_parameters.analyse import base_parameters
+from zveno.documents.base_parameters import (
     Row,
     coordinate_matrix,
     echelon_columns,
+    energy_balance,
+    energy_regressor,
     grouping,
     joint_functions,
     n_matrices,
     n_rows,
 )
 from zveno.errors import ZvenoError, ZvenoWarning
+from zveno.spatial import inertia
 
 
 def basis_values(table, q, v, basis):
@@ -28,7 +36,7 @@ def basis_values(table, q, v, basis):
     rates = [v[i] * v[j] if i != j else v[i] * v[i] / 2 for i in range(n) for j in range(i + 1)]
     kinetic, potential = np.ones(1), np.ones(1)
     for row, x in zip(table, q, strict=True):
-        linear, quadratic = joint_functions(row, x, basis)
+        linear, quadratic = joint_functions(row.sigma, x, basis)
         kinetic = np.outer(kinetic, quadratic).ravel()
         potential = np.outer(potential, linear).ravel()
     return np.concatenate([np.outer(rates, kinetic).ravel(), potential])
@@ -90,3 +98,90 @@ def test_the_echelon_form_has_the_base_columns_of_any_table(seed, unit):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ZvenoWarning)
         assert base_parameters(distal(table), view="pseudo").columns.tolist() == columns
+
+
+@pytest.mark.parametrize("basis", ["squares", "doubles"])
+@pytest.mark.parametrize("seed", few(range(12)))
+def test_the_coordinate_matrix_of_any_chain(seed, basis):
+    """Any axes and frames: Z has the base columns of the recursion and gives the Lagrangian."""
+    mechanism = random_mechanism(seed, n=3, kinds=("revolute", "prismatic"), branching=0.0, mimic=0.0)
+    found = coordinate_matrix(mechanism, basis=basis)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZvenoWarning)
+        assert base_parameters(mechanism, view="pseudo").columns.tolist() == echelon_columns(found.effective)
+    backward = coordinate_matrix(mechanism, basis=basis, recursion="backward")
+    np.testing.assert_allclose(backward.Z, found.Z, atol=1e-12)
+    p = np.concatenate([[inertia.pseudo_inertia(link.inertia)[ij] for ij in PAIRS] for link in mechanism.links[1:]])
+    q, v, _ = random_state(mechanism, seed)
+    base = -mechanism.gravity @ inertia.first_moment(mechanism.links[0].inertia)
+    lagrangian = kinetic_energy(mechanism, q, v) - potential_energy(mechanism, q) + base
+    rows = [Row(sigma, 0.0, 0.0, 0.0, 0.0) for sigma in found.sigmas]
+    np.testing.assert_allclose(basis_values(rows, q, v, basis) @ found.Z @ p, lagrangian, rtol=1e-10)
+
+
+def test_the_matrix_is_printed_and_saved(tmp_path):
+    found = coordinate_matrix(TABLE, GRAVITY)
+    assert found.names([0, 1, found.constant]) == ["v1² / 2", "v1² / 2 · c3", "1"]
+    assert coordinate_matrix(TABLE[:1], GRAVITY, "doubles").names([3, 4]) == [
+        "v1² / 2 · cos 2q1",
+        "v1² / 2 · sin 2q1",
+    ]
+    lines = found.text(5).splitlines()
+    assert lines[-1].startswith("… and ")
+    assert lines[0].startswith("v1² / 2: +1 Ixx1 +1 Izz1")
+    found.save(tmp_path / "Z.npz")
+    saved = load_npz(tmp_path / "Z.npz")
+    assert saved.nnz == np.count_nonzero(found.Z)
+    np.testing.assert_array_equal(saved.toarray(), found.Z)
+
+
+def test_what_is_no_chain_is_refused():
+    with pytest.raises(ZvenoError, match="chain of independent revolute"):
+        coordinate_matrix(zveno.load("biped"))
+    with pytest.raises(ZvenoError, match="Give gravity"):
+        coordinate_matrix(TABLE)
+
+
+@pytest.mark.parametrize("seed", few(range(10)))
+def test_energies_are_linear_in_the_parameters(seed):
+    """h p is the energy for every joint type, and its slope along a motion is the power vᵀ W p."""
+    mechanism = random_mechanism(seed, n=6, mimic=0.0)
+    robot, p = zveno.Robot(mechanism), mechanism.inertial_parameters
+    q, v, a = random_state(mechanism, seed)
+    base = -mechanism.gravity @ inertia.first_moment(mechanism.links[0].inertia)
+    whole = kinetic_energy(mechanism, q, v) + potential_energy(mechanism, q)
+    assert energy_regressor(robot, q, v) @ p == pytest.approx(whole - base, rel=1e-11)
+    h = 1e-5
+    ahead, behind = (energy_regressor(robot, robot.integrate(q, s * h * v), v + s * h * a) for s in (1.0, -1.0))
+    power = v @ robot.regressor(q, v, a)
+    np.testing.assert_allclose((ahead - behind) / (2 * h), power, atol=1e-7 * abs(power).max())
+
+
+def test_energy_and_torques_determine_the_same_parameters():
+    robot = zveno.load("puma560")
+    q, rng = robot.random(80, 0), np.random.default_rng(1)
+    v, a = rng.normal(size=(2, 80, 6))
+    H = energy_regressor(robot, q, v)
+    W = robot.regressor(q, v, a).reshape(-1, H.shape[1])
+    both = [
+        np.linalg.matrix_rank(X / np.linalg.norm(X), tol=1e-10)
+        for X in (H - H[0], W, np.concatenate([H - H[0], W]))
+    ]
+    assert both == [36, 36, 36]
+
+
+def test_the_balance_of_a_recorded_motion():
+    robot = zveno.load("puma560")
+    t = np.linspace(0.0, 1.0, 401)
+    phase = 2 * np.pi * np.outer(t, [0.5, 0.8, 1.1, 0.7, 1.3, 0.9])
+    w = phase[1] / t[1]
+    q, v, a = np.sin(phase), w * np.cos(phase), -(w**2) * np.sin(phase)
+    p = robot.mechanism.inertial_parameters
+    tau = robot.regressor(q, v, a) @ p
+    changes, work = energy_balance(robot, t, q, v, tau, every=20)
+    assert changes.shape == (20, 60)
+    np.testing.assert_allclose(changes @ p, work, atol=1e-4 * abs(work).max())
+    with pytest.raises(ZvenoError, match="every"):
+        energy_balance(robot, t, q, v, tau, every=401)
+    with pytest.raises(ZvenoError, match="t, v and tau"):
+        energy_balance(robot, t, q, v, tau[1:])

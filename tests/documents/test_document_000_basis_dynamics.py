@@ -8,8 +8,7 @@ from document_000_chains import GRAVITY, MIXED, TABLE, with_random_bodies
 
 from zveno.algorithms.energy import kinetic_energy, potential_energy
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
-from zveno.documents.base_parameters_000.basis_dynamics import BasisModel, nested
-from zveno.documents.base_parameters_000.coordinate_matrix import n_rows
+from zveno.documents.base_parameters import BasisModel, n_rows, nested
 from zveno.errors import ZvenoError
 from zveno.kernels.evaluate import evaluate
 

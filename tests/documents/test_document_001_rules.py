@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.calibration.identifiability.analysis import identifiability
-from zveno.documents.calibration_001.rules import agrees, rule_model
+from zveno.calibration._identifiability.analysis import identifiability
+from zveno.documents.calibration import agrees, classify_parameters, position_bound, rule_model
 from zveno.errors import ModelError
 from zveno.spatial.transforms import transform
 
@@ -68,3 +68,17 @@ def test_rules_are_refused_where_they_fail(text, kind):
 def test_other_angles_are_refused():
     with pytest.raises(ModelError, match="neither parallel nor perpendicular"):
         rule_model(zveno.load("Rz(q1) Rx(30deg) Tx(0.1) Rz(q2) Tx(0.2)"))
+
+
+def test_classes_from_singular_vectors():
+    """Columns: alone, without effect, and two that only act together."""
+    J = np.random.default_rng(0).normal(size=(9, 4))
+    J[:, 1], J[:, 3] = 0.0, 2.0 * J[:, 2]
+    assert classify_parameters(J) == ["identifiable", "unidentifiable", "semi-identifiable", "semi-identifiable"]
+
+
+def test_the_known_bound_is_never_below_the_count():
+    for name in ("puma560", "stanford"):
+        robot = zveno.load(name)
+        for strategy in ("JL", "TJL", "JR"):
+            assert position_bound(robot, strategy) >= identifiability(robot, "position").rank

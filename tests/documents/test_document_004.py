@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from reproduction.scanning import ADMITTED, GOAL, LOWER, UPPER
 
 import zveno
-from zveno.documents.scanning_004 import dimension_reduction
-from zveno.documents.scanning_004.as_printed import (
+from zveno.documents.scanning import (
+    POSITION_AND_DIRECTION,
+    around,
     counted_decoding,
     counted_encoding,
-    printed_decoding_cost,
-    printed_encoding_cost,
-)
-from zveno.documents.scanning_004.pose_vectors import (
-    around,
     objective,
     percentages,
+    plot_numbers,
     pose_system,
     pose_vector,
+    printed_decoding_cost,
+    printed_encoding_cost,
+    reduced_scan,
     refined,
     rotation_constraints,
 )
-from zveno.documents.scanning_004.reproduce import ADMITTED, GOAL, LOWER, POSITION_AND_DIRECTION, UPPER
-from zveno.errors import UnknownNameError
-from zveno.ik import problem_of, solve_ik
-from zveno.ik.numbers import Grid, admissible, compress, dichotomy, encode, global_extremum
+from zveno.errors import ModelError, ZvenoError
+from zveno.ik.solve import solve_ik
+from zveno.scanning import Grid, admissible, compress, dichotomy, encode, global_extremum
 
 ROBOT = zveno.load("doc004_arm")
-PROBLEM = problem_of(ROBOT, limits=False)
 Q = np.array([4.7663, 3.3411, 1.5177, 2.3376, 5.4657, 1.4027])
 T = ROBOT.forward_kinematics(Q)
 
@@ -39,25 +38,9 @@ def wrapped(d):
 
 def test_pose_vectors_are_those_of_the_robot():
     x = np.random.default_rng(0).uniform(-3, 3, (7, 6))
-    u = pose_system(PROBLEM, unit=1e-3)(x)
+    u = pose_system(ROBOT, unit=1e-3)(x)
     assert np.allclose(u, pose_vector(ROBOT.forward_kinematics(x), unit=1e-3), atol=1e-9)
     assert np.allclose(np.linalg.norm(u[:, 3:] - u[:, :3], axis=1), 1.0)
-
-
-@pytest.mark.parametrize("kind", ["norm", "absolute", "squares"])
-def test_objectives_vanish_at_the_solution_and_nowhere_near(kind):
-    f = objective(PROBLEM, T, kind)
-    assert f(Q[None])[0] < 1e-12
-    away = f(Q + 0.01 * np.eye(6))
-    assert np.all(away > 1e-5)
-    d = pose_vector(ROBOT.forward_kinematics(Q + 0.01 * np.eye(6))) - pose_vector(T)
-    expected = {"norm": np.linalg.norm(d, axis=1), "absolute": abs(d).sum(1), "squares": (d**2).sum(1)}
-    assert np.allclose(away, expected[kind])
-
-
-def test_an_unknown_objective():
-    with pytest.raises(UnknownNameError, match="squares"):
-        objective(PROBLEM, T, "cubes")
 
 
 def test_percentages():
@@ -70,9 +53,9 @@ def test_percentages():
 def test_the_trivial_procedure_with_expert_limits():
     """A scan of the taught box alone brings the document's configuration to within its step."""
     grid = Grid.by_count(Q - 0.14, Q + 0.14, 6, ends=True)
-    best = global_extremum(grid, objective(PROBLEM, T), on="threads", piece=50_000)
+    best = global_extremum(grid, objective(ROBOT, T), piece=50_000)
     assert np.abs(grid.points(best.numbers[0]) - Q).max() < 0.15
-    assert objective(PROBLEM, T)(grid.points(best.numbers[:1]))[0] < 0.03
+    assert objective(ROBOT, T)(grid.points(best.numbers[:1]))[0] < 0.03
 
 
 def test_teach_coarsely_and_search_narrowly():
@@ -83,7 +66,7 @@ def test_teach_coarsely_and_search_narrowly():
 
 def test_dichotomy_solves_the_example_of_the_document():
     """The printed pose and box, to the printed tolerance; along the curved valley of its pose vector."""
-    u = pose_system(PROBLEM, unit=1e-3)
+    u = pose_system(ROBOT, unit=1e-3)
     end = dichotomy(u, GOAL, LOWER, UPPER, ADMITTED, groups=POSITION_AND_DIRECTION)
     assert end.converged
     assert end.iterations <= 12
@@ -110,7 +93,7 @@ def test_dichotomy_seeds_the_refinement():
     for _ in range(10):
         q = rng.uniform(-np.pi, np.pi, 6)
         low = q - rng.uniform(0.05, 0.23, 6)
-        _, x = refined(PROBLEM, ROBOT.forward_kinematics(q), low, low + 0.28)
+        _, x = refined(ROBOT, ROBOT.forward_kinematics(q), low, low + 0.28)
         good += x is not None and bool(np.abs(wrapped(x - q)).max() < 1e-6)
     assert good >= 9
 
@@ -118,7 +101,7 @@ def test_dichotomy_seeds_the_refinement():
 def test_constraints_from_the_rotation_compress_one_after_the_other():
     """Trick 3: nine constraints, each on what the ones before have left; the solution's cell always survives."""
     grid = Grid.by_count(Q - 0.6, Q + 0.6, 6, ends=True)
-    constraints = rotation_constraints(PROBLEM, T, 0.4)
+    constraints = rotation_constraints(ROBOT, T, 0.4)
     kept = compress(grid, admissible(grid, constraints[:1]))
     sizes = [kept.size]
     for constraint in constraints[1:]:
@@ -134,7 +117,27 @@ def test_constraints_from_the_rotation_compress_one_after_the_other():
 
 def test_dimension_reduction_finds_the_solutions():
     whole = solve_ik(ROBOT, T, limits=False, method="scan")
-    found = dimension_reduction.solver.solve(PROBLEM, T[None])
-    q = found.x[0, : found.count[0]]
+    q = reduced_scan(ROBOT, T, limits=False)
     assert len(q) == whole.count
     assert np.abs(wrapped(q[:, None] - whole.q[None])).max(axis=2).min(axis=1).max() < 1e-6
+
+
+def test_dimension_reduction_needs_six_joints():
+    panda = zveno.load("panda")
+    with pytest.raises(ModelError, match="six joints"):
+        reduced_scan(panda, panda.forward_kinematics(panda.neutral()))
+
+
+def test_graphs_of_numbers():
+    grid = Grid.by_count([-1.0, -1.0], [1.0, 1.0], 20)
+
+    def f(points):
+        return np.sum(points**2, axis=1)
+
+    figure = plot_numbers(grid, f, admissible(grid, [(f, 0.0, 0.5)]), start=11, stop=211)
+    above, below = figure.axes
+    np.testing.assert_allclose(above.lines[0].get_xydata(), np.c_[11:211, f(grid.points(np.arange(11, 211)))])
+    assert below.lines[0].get_ydata().sum() == np.sum(f(grid.points(np.arange(11, 211))) <= 0.5)
+    assert len(plot_numbers(grid, f).axes) == 1
+    with pytest.raises(ZvenoError, match="cannot be drawn"):
+        plot_numbers(Grid.by_count([0.0] * 6, [1.0] * 6, 20), lambda q: q[:, 0])

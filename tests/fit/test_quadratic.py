@@ -7,6 +7,7 @@ from ctypes import c_int
 import numpy as np
 import pytest
 
+from tiers import every
 from zveno.fit.quadratic import QuadraticAnswer, quadratic_kernel, solve_quadratic
 
 OPTIMAL = 1e-9
@@ -85,7 +86,7 @@ def test_warm_starts_change_nothing_but_the_number_of_steps(n, m):
     assert abs(misled.x - cold.x).max() < SAME
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 def test_many_unknowns():
     programs = random_programs(5, 8, 60, 0)
     answer = solved(programs)
@@ -146,6 +147,69 @@ def test_bounds_and_rows_that_contradict_are_infeasible():
     assert solve_quadratic(H, g, *box, two, np.array([0.5, -9.0]), np.array([9.0, 0.6])).solved
 
 
+def scaled_program(
+    rng: np.random.Generator, n: int, m: int, spread: float, feasible: bool
+) -> tuple[np.ndarray, ...]:
+    """Unknowns, rows and weights of all sizes; one row is out of reach if the program is not feasible."""
+    weights, half = 10 ** rng.uniform(-spread, spread, n), 10 ** rng.uniform(-3, 1, n)
+    A = rng.normal(size=(n, n))
+    H = (A.T @ A / n + 0.1 * np.eye(n)) * np.outer(weights, weights)
+    g = -3.0 * H @ (half * rng.normal(size=n))
+    C = rng.normal(size=(m, n)) * 10 ** rng.uniform(-2, 2, (m, 1))
+    reach, value = abs(C) @ half, C @ (half * rng.uniform(-1, 1, n))
+    low, high = value - 0.2 * reach * rng.uniform(size=m), value + 0.2 * reach * rng.uniform(size=m)
+    if not feasible:
+        row = rng.integers(m)
+        low[row], high[row] = reach[row] * (1.0 + 10 ** rng.uniform(-6, 1)), np.inf
+    return H, g, -half, half, C, low, high
+
+
+def missed(answer: QuadraticAnswer, programs) -> np.ndarray:
+    """By how much the worst row or bound is missed, relative to what the box can move and the bound, (...)."""
+    _, _, lower, upper, C, low, high = programs
+    value, reach = np.einsum("...ji,...i->...j", C, answer.x), np.einsum("...ji,...i->...j", abs(C), upper)
+    at_low, at_high = (reach + np.where(np.isfinite(side), abs(side), 0.0) for side in (low, high))
+    rows = np.maximum((low - value) / at_low, (value - high) / at_high)
+    return np.maximum(rows.max(axis=-1), np.maximum(lower - answer.x, answer.x - upper).max(axis=-1) / upper.min())
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "spread"), every([(3, 1, s) for s in (1, 3, 5, 7)] + [(8, 5, s) for s in (1, 3)])
+)
+def test_no_claim_is_false_whatever_the_weights_are(n, m, spread):
+    """ "solved" meets every row and bound in its own units; rows out of reach are infeasible, others never."""
+    rng = np.random.default_rng(10 * n + spread)
+    for feasible in (True, False):
+        programs = [
+            np.stack(part)
+            for part in zip(*(scaled_program(rng, n, m, spread, feasible) for _ in range(300)), strict=True)
+        ]
+        answer = solve_quadratic(*programs)
+        if feasible:
+            assert not answer.infeasible.any()
+            assert missed(answer, programs)[answer.solved].max() < OPTIMAL
+            assert answer.solved.mean() > (0.99 if spread < 3 else 0.8)  # the others are open
+        else:
+            assert answer.infeasible.all()
+
+
+def test_rows_that_contradict_each_other_are_infeasible():
+    """No row alone is out of reach: the claim rests on a sum of rows."""
+    rng = np.random.default_rng(4)
+    H, g, lower, upper, C, low, high = (
+        np.stack(part) for part in zip(*(scaled_program(rng, 5, 3, 1.0, True) for _ in range(200)), strict=True)
+    )
+    weights = rng.uniform(0.5, 2.0, (200, 3, 1))
+    C = np.concatenate([C, -(weights * C).sum(axis=1, keepdims=True)], axis=1)
+    reach = np.einsum("kji,ki->kj", abs(C), upper)
+    least = (weights[..., 0] * low).sum(axis=1)
+    low = np.concatenate([low, (-least + 1e-3 * reach[:, -1])[:, None]], axis=1)
+    high = np.concatenate([high, np.full((200, 1), np.inf)], axis=1)
+    answer = solve_quadratic(H, g, lower, upper, C, low, high)
+    assert not answer.solved.any()
+    assert answer.infeasible.mean() > 0.9  # the others are open
+
+
 def test_dependent_rows_and_what_cannot_move():
     rng = np.random.default_rng(3)
     H, g, lower, upper, C, low, high = random_program(rng, 6, 4, n_equal=2)
@@ -163,7 +227,7 @@ def test_dependent_rows_and_what_cannot_move():
     assert np.allclose(free.x, -np.linalg.solve(H, g), atol=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 def test_a_hundred_thousand_programs():
     pytest.importorskip("daqp")
     failed, worst = 0, 0.0

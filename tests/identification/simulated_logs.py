@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 import zveno
-from zveno import math as zmath
+from zveno import ops as zmath
 from zveno.algorithms.forward_dynamics import forward_dynamics
 from zveno.io.logs.log import Log
-from zveno.kernels.door import compiled
+from zveno.kernels.compile import compiled
 
 FREQUENCY = 2.0 * np.pi * 6.0
 """Of the position loop, rad/s."""
@@ -137,7 +137,7 @@ def simulated_logs(
         robot: the true one; its rotors count, the friction of its drives does not.
         friction: the true friction.
         runs: how many.
-        seconds, rate: length and samples a second; the controller works at the same rate.
+        seconds, rate: length and samples per second; the controller works at the same rate.
         resolution: of the encoders, rad or m; the controller sees what they say.
         torque_noise: standard deviation of what is recorded, by the rms torque of each joint.
         control_noise: the same of a torque that acts and is recorded, as of current loops.
@@ -195,3 +195,31 @@ def recorded(robot, seed=0, seconds=20.0):
     friction = Friction(viscous=0.5, coulomb=1.0, load=0.05)
     tau = friction.torque(v, robot.inverse_dynamics(q, v, np.gradient(v, t, axis=0)))
     return t, q, tau + 0.03 * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
+
+
+def sound_recording(robot, seed):
+    """A log of the robot without a fault: any rate, motion, friction and noise within what is usual."""
+    rng, n, h = np.random.default_rng(seed), robot.n_v, 1e-4
+    rate, seconds = float(rng.choice([100, 125, 200, 250, 500, 1000])), float(rng.uniform(10.0, 30.0))
+    motion = fourier(robot, seconds, rng, harmonics=int(rng.integers(3, 8)), speed=float(rng.uniform(0.4, 0.9)))
+    t = np.arange(round(seconds * rate)) / rate
+    q, v = motion(t)
+    link = robot.inverse_dynamics(q, v, (motion(t + h)[1] - motion(t - h)[1]) / (2.0 * h))
+    size, speed = np.sqrt((link**2).mean(axis=0)), np.sqrt((v**2).mean(axis=0))
+    some = rng.random(2) < 0.5
+    friction = Friction(
+        viscous=rng.uniform(0.0, 0.3, n) * size / speed,
+        coulomb=rng.uniform(0.02, 0.3, n) * size,
+        third=rng.uniform(0.0, 0.1, n) * size / speed ** (1 / 3),
+        load=rng.uniform(0.0, 0.1, n) * some[0],
+        stribeck=rng.uniform(0.0, 0.1, n) * size * some[1],
+        v_stribeck=0.2 * speed,
+        asymmetry=rng.uniform(0.0, 0.03, n) * size,
+        offset=rng.uniform(0.0, 0.05, n) * size,
+        smoothing=rng.uniform(0.01, 0.06) * speed,
+    )
+    tau = friction.torque(v, link)
+    tau = tau + rng.uniform(0.005, 0.05) * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
+    q = q + 10.0 ** rng.uniform(-6.0, -3.5) * rng.normal(size=q.shape)
+    recorded = v + rng.uniform(0.001, 0.02) * speed * rng.normal(size=v.shape) if rng.random() < 0.4 else None
+    return Log.of(robot, t, q, tau, recorded)

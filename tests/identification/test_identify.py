@@ -7,6 +7,7 @@ import pytest
 from simulated_logs import Friction, fourier, simulated_logs
 
 import zveno
+from zveno import identification
 
 FRICTION = Friction(viscous=1.0, coulomb=2.0, load=0.0, smoothing=0.01)
 
@@ -24,9 +25,10 @@ def run(robot):
 
 @pytest.fixture(scope="module")
 def found(robot, run):
-    return zveno.identify(robot, run.log, friction="basic", band=8.0)
+    return robot.identify(run.log, friction_terms="basic", band=8.0)
 
 
+@pytest.mark.laws
 def test_base_parameters_are_found_within_three_standard_deviations(robot, found):
     truth = found.base.values[found.kept]
     z = (found.base_values[: len(truth)] - truth) / found.base_std[: len(truth)]
@@ -47,7 +49,7 @@ LONG = {"concave", "load", "all"}
 
 
 @pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in LONG else kind for kind in KINDS]
+    "kind", [pytest.param(kind, marks=pytest.mark.laws) if kind in LONG else kind for kind in KINDS]
 )
 def test_normalised_errors_are_of_size_one(robot, kind):
     """(estimate − truth)/σ over runs with other noise, and differences between runs;
@@ -55,7 +57,7 @@ def test_normalised_errors_are_of_size_one(robot, kind):
     friction, terms, noise, runs = KINDS[kind]
     values, stds = [], []
     for one in simulated_logs(robot, friction, runs=runs, seconds=12.0, torque_noise=noise, rng=5):
-        found = zveno.identify(robot, one.log, friction=terms, blocks=2)
+        found = robot.identify(one.log, friction_terms=terms, folds=2)
         truth = found.base.values[found.kept]
         values.append(found.base_values[: len(truth)])
         stds.append(found.base_std[: len(truth)])
@@ -78,9 +80,9 @@ def test_the_consistent_estimate_is_of_bodies_that_exist(found):
 
 
 def test_blocks_of_any_size_give_the_same_answer(robot, run):
-    whole = zveno.identify(robot, run.log, friction="default", band=8.0)
+    whole = robot.identify(run.log, friction_terms="default", band=8.0)
     small = dataclasses.replace(run.log, _pieces=lambda: run.log.blocks(10))
-    again = zveno.identify(robot, small, friction="default", band=8.0)
+    again = robot.identify(small, friction_terms="default", band=8.0)
     np.testing.assert_allclose(again.values, whole.values, rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(again.covariance, whole.covariance, rtol=1e-8, atol=1e-12)
 
@@ -93,7 +95,7 @@ def test_what_the_motion_does_not_show_is_never_reported_as_identified(robot):
     q[:, 3:], v[:, 3:] = 0.0, 0.0
     a = np.gradient(v, t, axis=0)
     tau = robot.inverse_dynamics(q, v, a) + v + 0.01 * rng.normal(size=q.shape)
-    found = zveno.identify(robot, zveno.Log.of(robot, t, q, tau), friction="basic", blocks=3)
+    found = robot.identify(identification.Log.of(robot, t, q, tau), friction_terms="basic", folds=3)
     missing = set(found.not_identified)
     for j in (4, 5, 6):
         assert {f"Fv{j}", f"Fs{j}", f"Ia{j}", f"off{j}"} <= missing
@@ -114,12 +116,12 @@ def test_a_torque_of_the_users_own_is_found(robot, run):
     whole = run.log.arrays()
     spring = np.zeros_like(whole.q)
     spring[:, 1] = 7.0 * whole.q[:, 1]
-    log = zveno.Log.of(robot, whole.t, whole.q, whole.tau + spring)
+    log = identification.Log.of(robot, whole.t, whole.q, whole.tau + spring)
 
     def torques(q, v, a):
         return q * np.array([0, 1.0, 0, 0, 0, 0])
 
-    found = zveno.identify(robot, log, friction="basic", band=8.0, torques={"spring": torques})
+    found = robot.identify(log, friction_terms="basic", band=8.0, extra_columns={"spring": torques})
     k = found.names.index("spring")
     assert abs(found.base_values[k] - 7.0) < 4.0 * found.base_std[k] + 0.01
     assert any("spring" in sentence for sentence in found.left_out)
@@ -129,7 +131,7 @@ def test_a_delay_is_found_and_taken_back(robot, run):
     whole = run.log.arrays()
     late = 8e-3
     tau = np.stack([np.interp(whole.t - late, whole.t, column) for column in whole.tau.T], axis=1)
-    found = zveno.identify(robot, zveno.Log.of(robot, whole.t, whole.q, tau), friction="basic", band=8.0)
+    found = robot.identify(identification.Log.of(robot, whole.t, whole.q, tau), friction_terms="basic", band=8.0)
     assert found.choices.delay == pytest.approx(late, abs=1.5e-3)
 
 
@@ -138,28 +140,28 @@ def test_a_delay_is_found_and_taken_back(robot, run):
     [
         ({"band": 1e4}, "band: is 10000 Hz"),
         ({"band": -1.0}, "band: is -1.0"),
-        ({"friction": "sticky"}, "no friction model named 'sticky'"),
-        ({"friction": ("viscous", "viscous")}, "names a term twice"),
+        ({"friction_terms": "sticky"}, "no friction model named 'sticky'"),
+        ({"friction_terms": ("viscous", "viscous")}, "names a term twice"),
         ({"prior": "luck"}, "no prior named 'luck'"),
         ({"velocity": "recorded"}, "the logs hold no velocities"),
-        ({"blocks": 1}, "blocks: is 1"),
-        ({"torques": {"spring": 3}}, "torque column spring: is not a function"),
-        ({"torques": {"spring": lambda q, v, a: q[:, 0]}}, "torque column spring: returned shape"),
+        ({"folds": 1}, "folds: is 1"),
+        ({"extra_columns": {"spring": 3}}, "torque column spring: is not a function"),
+        ({"extra_columns": {"spring": lambda q, v, a: q[:, 0]}}, "torque column spring: returned shape"),
     ],
 )
 def test_bad_arguments_are_refused_in_words(robot, run, arguments, said):
     with pytest.raises(zveno.ZvenoError, match=said):
-        zveno.identify(robot, run.log, **({"friction": "basic", "band": 8.0} | arguments))
+        robot.identify(run.log, **({"friction_terms": "basic", "band": 8.0} | arguments))
 
 
 def test_logs_that_hold_too_little_are_refused_in_words(robot):
     t = np.arange(0.0, 0.5, 2e-3)
     rest = np.zeros((len(t), 6))
     with pytest.raises(zveno.ZvenoError, match=r"the longest log has 0\.498 s"):
-        zveno.identify(robot, zveno.Log.of(robot, t, rest, rest))
+        robot.identify(identification.Log.of(robot, t, rest, rest))
     t = np.arange(0.0, 10.0, 2e-3)
     rest = np.zeros((len(t), 6))
     with pytest.raises(zveno.ZvenoError, match="no joint moves"):
-        zveno.identify(robot, zveno.Log.of(robot, t, rest, rest))
+        robot.identify(identification.Log.of(robot, t, rest, rest))
     with pytest.raises(zveno.ZvenoError, match="logs: is empty"):
-        zveno.identify(robot, [])
+        robot.identify([])

@@ -69,12 +69,12 @@ def test_a_bag_is_identified_from_the_command_line(robot, recorded, tmp_path, ca
     model, block = recorded
     path = tmp_path / ("log.bag" if kind == "ros1" else "log")
     write_bag(path, kind, robot.joint_names[:3], block)
-    words = ["identify", str(model), str(path), "--friction", "basic", "--json"]
+    words = ["identify", str(model), str(path), "--friction-terms", "basic", "--json"]
     assert main(words) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["status"] == "usable"
     arm = zveno.load(model)
-    same = arm.identify(zveno.Log.of(arm, block.t, block.q, block.tau), friction="basic")
+    same = arm.identify(zveno.identification.Log.of(arm, block.t, block.q, block.tau), friction_terms="basic")
     np.testing.assert_allclose(
         [data["parameters"][name]["value"] for name in same.names], same.values, rtol=1e-4, atol=1e-5
     )  # stamps are in nanoseconds since 1970

@@ -5,6 +5,7 @@ import pytest
 
 import zveno
 from mechanisms import random_mechanism
+from zveno import identification
 from zveno.base_parameters.analyse import base_parameters
 from zveno.identification.consistency import consistent_estimate, unknowns_of
 from zveno.identification.prior import prior_of
@@ -24,6 +25,7 @@ def system(seed, n=4):
     return mechanism, base, kept, root.T @ root
 
 
+@pytest.mark.laws(after=6)
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("kind", ["geometry", "none"])
 def test_the_truth_is_returned_where_it_is_consistent(seed, kind):
@@ -95,7 +97,7 @@ def test_link_parameters_that_are_only_prior_are_named(moving):
     """Torques show where link 2 has its weight, and nothing of link 1's mass or place along its axis."""
     robot, t, q, v, tau = moving
     heavy = robot.with_inertia({"link2": 2.0 * robot.mechanism.links[2].inertia})
-    found = heavy.identify(zveno.Log.of(robot, t, q, tau + v), friction="basic")
+    found = heavy.identify(identification.Log.of(robot, t, q, tau + v), friction_terms="basic")
     assert {"m1", "h1z", "I1xx", "I1xy"} <= set(found.only_prior)
     assert not {"h2x", "h2z"} & set(found.only_prior)
     values = dict(zip(found.base.parameter_names, found.parameters, strict=True))
@@ -107,5 +109,5 @@ def test_without_data_everything_is_the_priors(moving):
     """The claim falls with the data: torques of noise leave the weight of link 2 to the prior too."""
     robot, t, q, _, tau = moving
     noise = 3000.0 * np.random.default_rng(0).normal(size=q.shape)
-    found = robot.identify(zveno.Log.of(robot, t, q, tau + noise), friction="basic")
+    found = robot.identify(identification.Log.of(robot, t, q, tau + noise), friction_terms="basic")
     assert {"h2x", "h2z"} <= set(found.only_prior)

@@ -146,13 +146,13 @@ def recorded(robot, elastic):
     tau = robot.inverse_dynamics(q, v, a) + 0.5 * v + 0.5 * np.tanh(v / 0.005)
     strain = yielded(np.gradient(q[:, 0]) / 0.02, 0.0) if elastic else np.tanh(v[:, 0] / 0.005)
     tau[:, 0] += 3.0 * strain
-    return zveno.Log.of(robot, t, q, tau + 0.02 * rng.normal(size=tau.shape))
+    return zveno.identification.Log.of(robot, t, q, tau + 0.02 * rng.normal(size=tau.shape))
 
 
 def test_elastic_friction_is_chosen_where_it_acts(robot):
     log = recorded(robot, elastic=True)
     chosen = robot.identify(log)
-    plain = robot.identify(log, friction="default")
+    plain = robot.identify(log, friction_terms="default")
     terms = {(c.element, c.term) for c in chosen.friction if TERMS[c.term].distance}
     assert {element for element, _ in terms} == {0}
     assert chosen.validation.errors["identified"][0] < 0.6 * plain.validation.errors["identified"][0]
@@ -169,4 +169,4 @@ def test_coulomb_friction_asks_for_no_further_term(robot):
 
 def test_asymmetric_friction_needs_viscous_beside_it(robot):
     with pytest.raises(zveno.ZvenoError, match="asymmetric without viscous"):
-        robot.identify(recorded(robot, elastic=False), friction=("coulomb", ASYMMETRIC))
+        robot.identify(recorded(robot, elastic=False), friction_terms=("coulomb", ASYMMETRIC))

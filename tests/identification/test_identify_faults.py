@@ -1,11 +1,17 @@
 """Faults of recordings: each is put into a simulated log at three sizes and found, or below its threshold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from simulated_logs import Friction, simulated_logs
+import simulated_logs as simulated
+from simulated_logs import Friction, simulated_logs, sound_recording
+from test_identify_command import ARM
 
+import tiers
 import zveno
-from zveno.identification.faults import find, gains, gravity, recorded
+from zveno import identification
+from zveno.identification.faults import find, gains, recorded
 from zveno.identification.faults.fault import UNSEEN
 
 
@@ -24,10 +30,11 @@ def sound(robot):
 
 
 def faults_of(robot, t, q, tau, v=None, **options):
-    found = robot.identify(zveno.Log.of(robot, t, q, tau, v), **({"friction": "basic"} | options))
+    found = robot.identify(identification.Log.of(robot, t, q, tau, v), **({"friction_terms": "basic"} | options))
     return found, {fault.kind: fault for fault in found.faults}
 
 
+@pytest.mark.laws
 def test_a_sound_recording_has_none(robot, sound):
     t, q, tau, v = sound
     found, faults = faults_of(robot, t, q, tau, v)
@@ -36,6 +43,26 @@ def test_a_sound_recording_has_none(robot, sound):
     assert found.unseen == UNSEEN
 
 
+MACHINES = (("puma560", 3), ("ur5", 6), ("scara", 4), ("ur10", 4), ("tx40", 4), ("panda", 4), ("puma560", 6))
+
+
+@pytest.mark.parametrize(
+    "machine", tiers.few([(each,) for each in MACHINES], 1), ids=lambda machine: f"{machine[0]} {machine[1]}"
+)
+def test_no_fault_is_named_without_one(machine):
+    """Faults are named in below 1 % of sound recordings: in none of 340 when these thresholds were set."""
+    name, joints = machine
+    mechanism = zveno.load(name).mechanism
+    robot = zveno.Robot(zveno.edit.fix_joints(mechanism, mechanism.joint_names[joints:]))
+    named = {}
+    for seed in range(2 if tiers.tier == "test" else 8):
+        found = robot.identify(sound_recording(robot, seed), friction_terms="default")
+        faults = [fault for fault in found.faults if fault.kind != "little motion"]  # 9 cm of a slide are little
+        named |= {seed: faults} if faults else {}
+    assert named == {}
+
+
+@pytest.mark.laws
 @pytest.mark.parametrize("factor", [1.1, 1.3, 0.5, -1.0])
 def test_scale_and_sign_of_a_torque(robot, sound, factor):
     t, q, tau, _ = sound
@@ -56,6 +83,7 @@ def test_a_scale_below_the_threshold_is_not_named(robot, sound):
     assert faults_of(robot, t, q, spoilt)[1] == {}
 
 
+@pytest.mark.laws(after=1)
 @pytest.mark.parametrize("pair", [(0, 1), (1, 2), (0, 2)])
 @pytest.mark.parametrize("what", ["torque", "position"])
 def test_swapped_joints(robot, sound, pair, what):
@@ -71,6 +99,7 @@ def test_swapped_joints(robot, sound, pair, what):
     assert found.status != "usable"
 
 
+@pytest.mark.laws(after=1)
 @pytest.mark.parametrize("joint", [0, 1, 2])
 def test_sign_of_positions(robot, sound, joint):
     """Of joint 1 the sign of positions is that of its torque: gravity does not tell, both are named or neither."""
@@ -81,20 +110,6 @@ def test_sign_of_positions(robot, sound, joint):
     (fault,) = faults.values()
     assert fault.kind in ("position sign", "torque sign")
     assert robot.joint_names[joint] in fault.joints
-
-
-@pytest.mark.parametrize("degrees", [0.5, 3.0, 6.0, 15.0])
-def test_direction_of_gravity(robot, sound, degrees):
-    t, q, tau, _ = sound
-    angle = np.radians(degrees)
-    wrong = [9.81 * np.sin(angle), 0.0, -9.81 * np.cos(angle)]
-    tilted = zveno.Robot(zveno.edit.with_gravity(robot.mechanism, wrong))
-    _, faults = faults_of(tilted, t, q, tau)
-    if angle < gravity.LEAST:
-        assert faults == {}
-    else:
-        assert set(faults) == {"gravity"}
-        assert faults["gravity"].size == pytest.approx(angle, rel=0.25)
 
 
 @pytest.mark.parametrize("milliseconds", [10.0, 20.0, 50.0])
@@ -143,6 +158,46 @@ def test_saturation(robot, sound, share):
     else:
         assert faults["saturation"].joints == (robot.joint_names[1],)
         assert faults["saturation"].size == pytest.approx(1.0 - share, abs=0.5 * (1.0 - share))
+
+
+def test_torques_above_the_models_limit_are_not_cut_off(robot, sound):
+    t, q, tau, _ = sound
+    joints = [
+        replace(joint, limits=replace(joint.limits, effort=np.array([0.5 * abs(tau[:, k]).max()])))
+        for k, joint in enumerate(robot.mechanism.joints[:3])
+    ]
+    mechanism = replace(robot.mechanism, joints=(*joints, *robot.mechanism.joints[3:]))
+    assert faults_of(zveno.Robot(mechanism), t, q, tau)[1] == {}
+
+
+@pytest.mark.parametrize("levels", [60, 200])
+def test_steps_of_a_recorded_torque_are_no_saturation(robot, sound, levels):
+    t, q, tau, _ = sound
+    step = np.ptp(tau, axis=0) / levels
+    assert "saturation" not in faults_of(robot, t, q, np.round(tau / step) * step)[1]
+
+
+TOOLS = (
+    '<link name="tool0"/>',
+    '<link name="tool0"><inertial><mass value="0"/>'
+    '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>',
+)
+
+
+@pytest.mark.laws(after=1)
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("prior", ["cad", "geometry", "none"])
+def test_frames_get_no_mass(tool, prior, tmp_path):
+    flange = '<joint name="flange" type="fixed"><parent link="lower"/><child link="tool0"/></joint>'
+    (tmp_path / "arm.urdf").write_text(ARM.replace("</robot>", f"{tool}{flange}</robot>"))
+    robot = zveno.load(tmp_path / "arm.urdf")
+    found = robot.identify(
+        identification.Log.of(robot, *simulated.recorded(robot)), friction_terms="basic", prior=prior
+    )
+    assert found.repaired == {}
+    masses = {link.name: link.inertia[0] for link in found.robot.mechanism.links}
+    assert masses["tool0"] == 0.0
+    assert masses["lower"] > 0.5
 
 
 @pytest.mark.parametrize("steps", [0.01, 0.5, 1.5])

@@ -31,7 +31,7 @@ def recorded(robot, extra, seed=4):
     scale = np.quantile(abs(v), 0.99, axis=0)
     tau = robot.inverse_dynamics(q, v, a) + 3.0 * v + 4.0 * np.tanh(v / (STEEP * scale))
     tau[:, 0] += extra(v[:, 0], scale[0])
-    return zveno.Log.of(robot, t, q, tau + 0.2 * rng.normal(size=tau.shape))
+    return zveno.identification.Log.of(robot, t, q, tau + 0.2 * rng.normal(size=tau.shape))
 
 
 def stribeck(v, scale):
@@ -49,7 +49,7 @@ KINDS = {"stribeck 0.1": (stribeck, "Fst2", 3.0), "asymmetric": (asymmetric, "Fa
 def test_friction_is_found_with_its_size(robot, term):
     """Within three standard deviations, as base parameters and the other friction are."""
     extra, name, size = KINDS[term]
-    found = robot.identify(recorded(robot, extra), friction=("viscous", "coulomb", term))
+    found = robot.identify(recorded(robot, extra), friction_terms=("viscous", "coulomb", term))
     values = dict(zip(found.names, zip(found.base_values, found.base_std, strict=True), strict=True))
     truth = {"Fv2": 3.0, "Fc2": 4.0, "Fv3": 3.0, "Fc3": 4.0, name: size, f"{name[:-1]}3": 0.0}
     z = [(values[word][0] - true) / values[word][1] for word, true in truth.items()]
@@ -59,6 +59,7 @@ def test_friction_is_found_with_its_size(robot, term):
     assert abs(values[name][0] / size - 1.0) < 0.1
 
 
+@pytest.mark.laws(after=1)
 @pytest.mark.parametrize("term", KINDS)
 def test_friction_is_chosen_where_it_acts(robot, term):
     extra, _, _ = KINDS[term]
@@ -67,6 +68,6 @@ def test_friction_is_chosen_where_it_acts(robot, term):
     more = {(column.element, column.term) for column in chosen.friction if column.term not in DEFAULT}
     assert {element for element, _ in more} == {0}
     assert any(name.startswith(term.split()[0]) for _, name in more)
-    plain = robot.identify(log, friction="default")
+    plain = robot.identify(log, friction_terms="default")
     errors = [result.validation.errors["identified"][0] for result in (chosen, plain)]
     assert errors[0] < 0.95 * errors[1]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zveno
+from zveno import identification
 from zveno.identification import series
 from zveno.identification.estimate import solved_scaled
 from zveno.identification.friction import TERMS, elements_of
@@ -58,7 +59,7 @@ def test_a_long_recording_is_read_three_times(monkeypatch):
     w = 2.0 * np.pi * np.array([0.31, 0.47])
     q, v, a = np.sin(w * t[:, None]), w * np.cos(w * t[:, None]), -(w**2) * np.sin(w * t[:, None])
     tau = robot.inverse_dynamics(q, v, a) + v + 0.05 * np.random.default_rng(0).normal(size=q.shape)
-    log = zveno.Log.of(robot, t, q, tau)
+    log = identification.Log.of(robot, t, q, tau)
     passes = []
 
     def pieces():
@@ -72,7 +73,7 @@ def test_a_long_recording_is_read_three_times(monkeypatch):
     monkeypatch.setattr(series, "ROWS", 10_000)
     monkeypatch.setattr(series, "ENOUGH", 20_000)
     monkeypatch.setattr("zveno.identification.preparation.CACHED", 0)
-    found = robot.identify(counted, friction="default", blocks=3)
+    found = robot.identify(counted, friction_terms="default", folds=3)
     assert found.status == "usable"
     assert passes == [len(t)] * 3
 
@@ -81,7 +82,7 @@ def test_some_pieces_are_those_of_the_whole():
     robot = zveno.load("puma560")
     t = np.arange(0.0, 100.0, 1e-3)
     q = np.sin(t[:, None] * np.arange(1, 7))
-    recording = recording_of(zveno.Log.of(robot, t, q, q))
+    recording = recording_of(identification.Log.of(robot, t, q, q))
     every = list(recording.pieces())
     some = list(recording.pieces(3))
     assert [piece.start for piece in some] == [piece.start for piece in every[::3]]

@@ -6,7 +6,10 @@ from benchmarks.identification import DATA, REFERENCE_BAND, deviations, recordin
 
 import zveno
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"the real measurements are not at {DATA}")
+pytestmark = [
+    pytest.mark.attack,
+    pytest.mark.skipif(not DATA.is_dir(), reason=f"the real measurements are not at {DATA}"),
+]
 
 
 def test_tx40():
@@ -21,7 +24,7 @@ def test_tx40():
 def test_a_urdf_of_the_tx40_says_that_it_lacks_the_coupling_of_the_wrist(tmp_path):
     """Joint 5 turns the rotor of joint 6, which a URDF cannot say: both torques differ by that alone."""
     robot, log = recording("tx40")
-    found = robot.identify(log, band=10.0, friction="basic")
+    found = robot.identify(log, band=10.0, friction_terms="basic")
     with pytest.warns(zveno.ZvenoWarning) as warned:
         written = zveno.load(found.write(tmp_path / "tx40.urdf"))
     assert any("coupling matrix of the transmission" in str(one.message) for one in warned)
@@ -35,7 +38,7 @@ def test_a_urdf_of_the_tx40_says_that_it_lacks_the_coupling_of_the_wrist(tmp_pat
 
 def test_tx40_beside_its_reference():
     robot, log = recording("tx40", whole=True)
-    found = robot.identify(log, band=REFERENCE_BAND, friction="basic", rest=0.1, delay=0.0)
+    found = robot.identify(log, band=REFERENCE_BAND, friction_terms="basic", rest_speed=0.1, delay=0.0)
     away = {key: abs(part) for key, part in deviations(found, found.base_values).items()}
     assert (away["fv"] <= 0.03).all()
     assert (away["coupling"] <= 0.03).all()

@@ -5,9 +5,10 @@ import subprocess
 
 import numpy as np
 import pytest
-from simulated_logs import Friction, simulated_logs
+from simulated_logs import Friction, recorded, simulated_logs
 
 import zveno
+from zveno import identification
 from zveno.mechanism.edit import fix_joints
 
 FRICTION = Friction(viscous=1.0, coulomb=2.0, third=0.5, load=0.05)
@@ -26,7 +27,7 @@ def run(robot):
 
 @pytest.fixture(scope="module")
 def found(robot, run):
-    return robot.identify(run.log, friction="default", band=6.0)
+    return robot.identify(run.log, friction_terms="default", band=6.0)
 
 
 def states(robot, seed=0, shape=(5,)):
@@ -50,13 +51,14 @@ def test_predictions_are_near_the_truth_and_have_batch_axes(robot, found):
 def test_the_band_covers_what_it_claims(robot, run, found):
     """Bands from other blocks cover a block, and bands from one run cover another, as often as they say."""
     (other,) = simulated_logs(robot, FRICTION, seconds=12.0, torque_noise=0.03, rng=9)
-    checked = robot.identify(run.log, validation=other.log, friction="default", band=6.0).validation
+    checked = robot.identify(run.log, validation=other.log, friction_terms="default", band=6.0).validation
     level = checked.levels.index(0.95)
     assert (abs(found.validation.coverage[level] - 0.95) < 0.05).all()
     assert checked.held_out == "logs"
     assert checked.overall["identified"] < 0.05
 
 
+@pytest.mark.laws
 def test_the_robot_has_the_identified_inertia_and_simulates(robot, found):
     q, v, a = states(robot, 1)
     W = found.model.dense(found.model.packed(q, v, a))
@@ -64,7 +66,7 @@ def test_the_robot_has_the_identified_inertia_and_simulates(robot, found):
     inertial[: len(found.kept)][found.model.weightless] = 0.0
     inertial[len(found.kept) :] = 0.0
     np.testing.assert_allclose(found.robot.inverse_dynamics(q, v, a), W @ inertial, atol=1e-9)
-    assert found.robot.simulate(q[0], duration=0.01, friction=True).finished
+    assert found.robot.simulate(q[0], duration=0.01, joint_friction=True).finished
     assert any("friction" in sentence for sentence in found.left_out)
 
 
@@ -73,8 +75,8 @@ def test_the_model_file_holds_the_robot(robot, found, tmp_path):
         path = found.write(tmp_path / "identified.urdf")
     q, v, a = states(robot, 2)
     written = zveno.load(path)
-    expected = found.robot.inverse_dynamics(q, v, a, friction=True)
-    np.testing.assert_allclose(written.inverse_dynamics(q, v, a, friction=True), expected, atol=1e-6)
+    expected = found.robot.inverse_dynamics(q, v, a, joint_friction=True)
+    np.testing.assert_allclose(written.inverse_dynamics(q, v, a, joint_friction=True), expected, atol=1e-6)
 
 
 def test_a_saved_result_predicts_the_same(found, tmp_path):
@@ -116,7 +118,7 @@ def test_on_line_equals_batch(robot, found, forgetting):
     rng = np.random.default_rng(5)
     q, v, a = states(robot, 6, (300,))
     tau = found.predict(q, v, a).tau + 0.1 * rng.normal(size=(300, 6))
-    online = zveno.RecursiveEstimate(found, forgetting=forgetting)
+    online = identification.RecursiveLeastSquares(found, forgetting=forgetting)
     for first, last in ((0, 1), (1, 2), (2, 150), (150, 300)):
         online.update(q[first:last], v[first:last], a[first:last], tau[first:last])
     W = found.model.dense(found.model.packed(q, v, a, found.load[:, None]))
@@ -129,17 +131,17 @@ def test_on_line_equals_batch(robot, found, forgetting):
 def test_on_line_says_what_it_does_not_know_yet_and_starts_from_what_is_known(robot, found):
     q, v, a = (x[0] for x in states(robot, 7))
     tau = found.predict(q, v, a).tau
-    fresh = zveno.RecursiveEstimate(found)
+    fresh = identification.RecursiveLeastSquares(found)
     fresh.update(q, v, a, tau)
     assert np.isinf(fresh.std).any()
-    known = zveno.RecursiveEstimate(found, start=True)
+    known = identification.RecursiveLeastSquares(found, start=True)
     np.testing.assert_allclose(known.update(q, v, a, tau), found.values, rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("forgetting", [0.0, 1.5])
 def test_nonsense_on_line_is_refused(found, forgetting):
     with pytest.raises(zveno.ZvenoError, match="forgetting"):
-        zveno.RecursiveEstimate(found, forgetting=forgetting)
+        identification.RecursiveLeastSquares(found, forgetting=forgetting)
 
 
 def test_joints_that_were_not_recorded_are_in_the_summary(robot, found):
@@ -148,5 +150,17 @@ def test_joints_that_were_not_recorded_are_in_the_summary(robot, found):
     wrist = robot.joint_names[3:]
     arm = zveno.Robot(fix_joints(robot.mechanism, wrist))
     (one,) = simulated_logs(arm, FRICTION, seconds=6.0, torque_noise=0.03, rng=3)
-    partly = robot.identify(one.log, friction="default", band=6.0)
+    partly = robot.identify(one.log, friction_terms="default", band=6.0)
     assert "of 3 joints (3 not recorded, taken as locked)" in partly.summary
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(500, 1500)])
+def test_logs_that_are_fitted_do_not_validate(rows):
+    robot = zveno.load("ur5")
+    t, q, tau = recorded(robot, 0, seconds=8.0)
+    log, again = (
+        identification.Log.of(robot, t, q, tau),
+        identification.Log.of(robot, t[rows], q[rows], tau[rows], source="copy"),
+    )
+    with pytest.raises(zveno.ZvenoError, match="validation: copy has rows of arrays, which is fitted"):
+        robot.identify(log, validation=[identification.Log.of(robot, *recorded(robot, 1, seconds=8.0)), again])

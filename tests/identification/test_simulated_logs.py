@@ -21,6 +21,7 @@ FRICTIONS = {
 }
 
 
+@pytest.mark.laws(after=2)
 @pytest.mark.parametrize("name", FRICTIONS)
 def test_recorded_torques_are_those_of_the_motion(robot, name):
     """Inverse dynamics of the true motion plus friction is the recorded torque: over four samples, whose mean

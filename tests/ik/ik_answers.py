@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from ik_arms import Arm
 
-import zveno
+from zveno import ik
+from zveno.ik.native.answer import NativeSolver
 from zveno.ik.parts import PER_POSE
 from zveno.mechanism import Continuous, Frame, Joint, Limits, Link, Revolute, assemble
 from zveno.robot import Robot
@@ -41,7 +42,7 @@ def told(answer, k: int, q) -> bool:
     """Whether q is among the solutions of pose k, or beside the sample of a family."""
     if nearest(q, answer.of(k)) < 1e-3:
         return True
-    return any(nearest(q, family.q) < 0.6 for family in answer.families.get(k, ()))
+    return any(nearest(q, family.q) < 0.6 for family in answer.self_motions.get(k, ()))
 
 
 def told_to_rounding(answer, k: int, arm: Arm, q) -> bool:
@@ -74,7 +75,12 @@ def told_to_rounding(answer, k: int, arm: Arm, q) -> bool:
     return False
 
 
-def same(native: zveno.Solutions, careful: zveno.Solutions) -> None:
+def in_batches(solver: NativeSolver, T: np.ndarray) -> np.ndarray:
+    """The table of a solver's program for poses (k, 4, 4), within the limits of the model."""
+    return solver._batches(T, solver.chain.limits)
+
+
+def same(native: ik.Solutions, careful: ik.Solutions) -> None:
     """Every field of two answers, values of solutions to rounding."""
     for name in PER_POSE:
         np.testing.assert_allclose(getattr(native, name), getattr(careful, name), atol=1e-9, err_msg=name)
@@ -85,9 +91,9 @@ def same(native: zveno.Solutions, careful: zveno.Solutions) -> None:
     np.testing.assert_allclose(native.residual, careful.residual, atol=1e-12)
     regular = ~(careful.condition > 1e6)  # beyond, a condition number is made of rounding
     np.testing.assert_allclose(native.condition[regular], careful.condition[regular], rtol=1e-5)
-    for name in ("method", "inputs", "notes", "batch", "joint_names", "frame", "chain", "objective"):
+    for name in ("method", "inputs", "notes", "batch", "joint_names", "frame", "chain"):
         assert getattr(native, name) == getattr(careful, name)
-    assert native.families.keys() == careful.families.keys()
+    assert native.self_motions.keys() == careful.self_motions.keys()
 
 
 def beside_singular(robot, q: np.ndarray, joint: int, off: float) -> np.ndarray:

@@ -22,7 +22,7 @@ def run(
     """The outputs (k, …) of the exported function for k states of its inputs."""
     if COMPILER is None:
         pytest.skip("there is no C compiler")
-    options = {"single": single, "redundant": redundant, "timed": False, "force": True}
+    options = {"single": single, "redundant_joint": redundant, "timed": False, "overwrite": True}
     robot.export_c(["inverse_kinematics"], folder, **options)
     program, scalar = controller_ik(robot, None, single, redundant).program, "float" if single else "double"
     dtype, name = np.dtype(np.float32 if single else np.float64), f"{robot.name}_inverse_kinematics"

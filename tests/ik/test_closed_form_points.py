@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.ik import solve_ik
+from tiers import every
 from zveno.ik.closed_form.point_forms import point_form
 from zveno.ik.ik_problem import problem_of
-from zveno.ik.solve import solver_for
+from zveno.ik.solve import solve_ik, solver_for
 from zveno.mechanism import Continuous, Frame, Joint, Limits, Link, Prismatic, assemble
 from zveno.spatial.transforms import exp, transform
 
@@ -32,7 +32,7 @@ def robot_of(kinds, placements, tool=None):
     return zveno.Robot(assemble("arm", links, joints, [frame]))
 
 
-@pytest.mark.parametrize("kinds", KINDS)
+@pytest.mark.parametrize("kinds", every(KINDS))
 def test_a_candidate_that_does_not_arrive_is_told(kinds, monkeypatch):
     """One candidate is taken away, and the goal it belongs to is not sure any more; all goals were before."""
     rng = np.random.default_rng(4)
@@ -133,7 +133,8 @@ def assert_all(robot, q, task, exact=1e-6):
     return raw
 
 
-@pytest.mark.parametrize("kinds", KINDS)
+@pytest.mark.laws(after=2)
+@pytest.mark.parametrize("kinds", every(KINDS))
 @pytest.mark.parametrize("kind_of_geometry", ["general", "special"])
 def test_points_by_three_joints(kinds, kind_of_geometry):
     rng = np.random.default_rng(KINDS.index(kinds))
@@ -146,7 +147,7 @@ def test_points_by_three_joints(kinds, kind_of_geometry):
     assert found.count.max() <= (4 if "R" in kinds else 1)
 
 
-@pytest.mark.parametrize("size", [0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("size", every([0.0, 1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2]))
 def test_no_gap_beside_parallel_axes(size):
     rng = np.random.default_rng(3)
     placements = [placed(rng), exp(np.r_[0.5, 0.1, 0.2, size, 0, 0]), placed(rng)]
@@ -170,6 +171,7 @@ def test_size_and_place_of_points_do_not_matter(factor):
     assert abs(x2 / [1, factor, 1] - x).max() < 1e-6
 
 
+@pytest.mark.laws(after=3)
 @pytest.mark.parametrize("kinds", ["PRR", "RPR", "PRP", "PPR", "RRP"])
 def test_wrists_on_arms_of_any_geometry(kinds):
     rng = np.random.default_rng(7)
@@ -180,6 +182,7 @@ def test_wrists_on_arms_of_any_geometry(kinds):
     assert found.count.max() in (4, 8)
 
 
+@pytest.mark.laws(after=5)
 @pytest.mark.parametrize(
     "kinds", ["RPR", "PPP", "RPRR", "PRRR", "RRPP", "PRPRR", "RPRPR", "PRPRPR", "RPPRPR", "RRRPPP"]
 )
@@ -205,7 +208,7 @@ def flat_arm():
     return robot_of("RRR", [transform(), across, transform(None, [0.5, 0, 0])], transform(None, [0.4, 0, 0]))
 
 
-@pytest.mark.parametrize("beyond", [-1e-3, -1e-6, 0.0, 1e-6, 1e-3])
+@pytest.mark.parametrize("beyond", every([-1e-3, -1e-6, 0.0, 1e-6, 1e-3], 2))
 def test_the_edge_is_reached_and_beyond_it_the_nearest_is_flagged(beyond):
     robot = flat_arm()
     directions = np.random.default_rng(13).standard_normal((10, 3))

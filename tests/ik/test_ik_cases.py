@@ -8,9 +8,10 @@ from ik_answers import nearest, robot_of, told
 from ik_arms import dh_arm, industrial_arms
 
 import zveno
-from zveno.ik import solve_ik
+from tiers import every
 from zveno.ik.checks import no_solutions
 from zveno.ik.closed_form import forms
+from zveno.ik.solve import solve_ik
 from zveno.mechanism import Continuous, Frame, Joint, Limits, Link, Prismatic, Revolute, assemble
 from zveno.spatial.transforms import transform
 
@@ -70,7 +71,7 @@ DROPPED = {
 }
 
 
-@pytest.mark.parametrize("case", DROPPED)
+@pytest.mark.parametrize("case", every(DROPPED))
 def test_nothing_is_missing_where_something_was(case):
     a, alpha, d, q, count = DROPPED[case]
     arm = dh_arm("case", a, alpha, d)
@@ -120,13 +121,13 @@ FALSE_FAMILIES = {
 
 
 @pytest.mark.parametrize("method", ["auto", "scan"])
-@pytest.mark.parametrize("case", FALSE_FAMILIES)
+@pytest.mark.parametrize("case", every(FALSE_FAMILIES))
 def test_eight_isolated_solutions_are_no_family(case, method):
     *table, rows = FALSE_FAMILIES[case]
     answer = solve_ik(robot_of(dh_arm(case, *table)), np.array([*rows, [0, 0, 0, 1]]), method=method)
     assert answer.status in ("complete", "undecided")
     assert int(answer.count) == 8
-    assert not answer.families
+    assert not answer.self_motions
 
 
 RAIL = (
@@ -181,6 +182,7 @@ STRETCHED = np.array(
 )
 
 
+@pytest.mark.laws
 def test_a_branch_that_rounding_of_the_angle_before_decides_is_in_doubt():
     """An angle known to 1e-10 turns a lever of 1e-7: the margin that follows is known to 1e-3, and was −4e-4."""
     arm = next(arm for arm in industrial_arms(20, 301) if arm.name == "industrial14")

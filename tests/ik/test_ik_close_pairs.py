@@ -9,9 +9,10 @@ from ik_arms import general_arms, industrial_arms, known_arms
 from test_ik_singular import planar
 
 import zveno
-from zveno.ik import solve_ik
+from tiers import few
 from zveno.ik.checks import singular_solutions
 from zveno.ik.checks.close_pairs import Pair
+from zveno.ik.solve import solve_ik
 
 PLANE = (1, 1, 0, 0, 0, 0)
 PUMA = zveno.load("puma560")
@@ -21,7 +22,7 @@ TOLD = 3e-7
 """Half the distance, rad, from which on twins of an arm with links 1 and s ≥ 0.5 m are told apart."""
 
 
-@pytest.mark.parametrize("share", [1.0, 0.8, 0.5])
+@pytest.mark.parametrize("share", few([1.0, 0.8, 0.5], 1))
 @pytest.mark.parametrize("method", ["auto", "scan"])
 def test_a_nearly_stretched_arm_has_both_elbows(share, method):
     """The elbow is at ±t: from 1e-2 rad down to where the pose is the stretched one to the last digit."""
@@ -41,6 +42,7 @@ def test_a_nearly_stretched_arm_has_both_elbows(share, method):
             assert len(elbows) == 1
 
 
+@pytest.mark.laws(after=3)
 @pytest.mark.parametrize(
     "arm", [known_arms()["puma"], *general_arms(2), *industrial_arms(2)], ids=lambda arm: arm.name
 )
@@ -50,7 +52,7 @@ def test_complete_near_singular_poses_is_proved(arm):
     q = np.stack([beside_singular(robot, rng.uniform(-np.pi, np.pi, 6), 2, off) for off in (1e-5, 1e-6)])
     found = robot.ik(arm.forward(q))
     assert set(found.status) == {"complete"}
-    assert set(zveno.prove(found).status) == {"proved"}
+    assert set(found.prove().status) == {"proved"}
     for k in range(len(q)):
         assert nearest(q[k], found.of(k)) < 1e-7
 
@@ -64,7 +66,7 @@ def test_without_the_search_for_twins_one_is_missing(monkeypatch):
     monkeypatch.setattr(singular_solutions, "close_pairs", lambda *_: [])
     one = robot.ik(T)
     assert one.count == both.count - 1
-    assert zveno.prove(one).status == "refuted"
+    assert one.prove().status == "refuted"
 
 
 def test_a_twin_that_is_not_found_lowers_the_claim(monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from ik_answers import ARC_ROUNDING, PI, beside_singular, robot_of, told, told_to_rounding
 from ik_arms import industrial_arms, known_arms
 
-from slowly import rest_slow
+from tiers import few
 from zveno.ik.checks.close_pairs import INDISTINCT, indistinct
 from zveno.ik.ik_problem import problem_of
 from zveno.mechanism import Frame, Joint, Link, assemble
@@ -44,13 +44,13 @@ def test_what_misses_by_more_than_rounding_is_no_continuum(q):
     arm = ARMS["industrial2 of 202"]
     T = arm.forward(np.array(q))
     found = robot_of(arm).ik(T[None])
-    assert (found.families, len(found.of(0))) == ({}, 8)
+    assert (found.self_motions, len(found.of(0))) == ({}, 8)
     assert np.abs(arm.forward(found.of(0)) - T).max() < ARC_ROUNDING
     assert told_to_rounding(found, 0, arm, q)
 
 
-@pytest.mark.parametrize("off", [1e-5, 1e-6, 1e-7, 1e-8])
-@pytest.mark.parametrize("name", rest_slow([*FIRST, *(name for name in ARMS if name not in FIRST)], 2))
+@pytest.mark.parametrize("off", few([1e-5, 1e-8, 1e-6, 1e-7]))
+@pytest.mark.parametrize("name", few([*FIRST, *(name for name in ARMS if name not in FIRST)], 2))
 def test_what_is_listed_beside_a_singular_pose_meets_it_to_rounding(name, off):
     arm, rng, n = ARMS[name], np.random.default_rng(11), 8
     robot, q = robot_of(arm), rng.uniform(-PI, PI, (n, 6))
@@ -59,7 +59,7 @@ def test_what_is_listed_beside_a_singular_pose_meets_it_to_rounding(name, off):
     T = arm.forward(q)
     found = robot.ik(T)
     for k in range(n):
-        listed = np.concatenate([found.of(k), *(family.q for family in found.families.get(k, ()))])
+        listed = np.concatenate([found.of(k), *(family.q for family in found.self_motions.get(k, ()))])
         assert np.abs(arm.forward(listed) - T[k]).max(initial=0.0) < ARC_ROUNDING
         assert told_to_rounding(found, k, arm, q[k])
 
@@ -76,7 +76,7 @@ def _beside(robot, q: np.ndarray, joint: int, off: float) -> np.ndarray:
 
 @pytest.mark.parametrize(
     ("name", "joint", "angle"),
-    rest_slow(
+    few(
         [
             ("puma", 4, 0.0),
             ("kuka", 4, 0.0),
@@ -98,11 +98,12 @@ def test_continua_of_singular_poses_are_kept(name, joint, angle):
     T = arm.forward(q)
     found = robot_of(arm).ik(T)
     for k in range(n):
-        assert found.families.get(k), found.reason(k)
+        assert found.self_motions.get(k), found.reason(k)
         assert told(found, k, q[k])
-        assert max(np.abs(arm.forward(family.q) - T[k]).max() for family in found.families[k]) < ARC_ROUNDING
+        assert max(np.abs(arm.forward(family.q) - T[k]).max() for family in found.self_motions[k]) < ARC_ROUNDING
 
 
+@pytest.mark.laws
 @pytest.mark.parametrize("metres", [0.0, 100.0])
 def test_rounding_is_that_of_the_poses_own_digits(metres):
     """An arm whose base is far from the world's origin has poses that are known to fewer digits."""
@@ -118,4 +119,4 @@ def test_rounding_is_that_of_the_poses_own_digits(metres):
     q = np.random.default_rng(3).uniform(-PI, PI, (4, 6))
     q[:, 2] = 0.0
     found = robot.ik(robot.forward_kinematics(q))
-    assert all(found.families.get(k) for k in range(4))
+    assert all(found.self_motions.get(k) for k in range(4))

@@ -12,16 +12,18 @@ from ik_in_c import NO_POSE, run
 from sliding_arms import sliding_edges
 
 import zveno
+from tiers import few
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.native import controller_six
 from zveno.ik.native.controller import controller_ik
 from zveno.ik.solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
-from zveno.kernels.structured.evaluate import evaluate
+from zveno.kernels.evaluate import evaluate
 from zveno.mechanism import Frame, Free, Joint, Limits, Link, Revolute, assemble
 from zveno.mechanism.edit import fix_joints
 
 
-@pytest.mark.parametrize("name", ["puma560", "ur5", "scara", pytest.param("stanford", marks=pytest.mark.slow)])
+@pytest.mark.laws
+@pytest.mark.parametrize("name", few(["puma560", "ur5", "scara", "stanford"], 1))
 def test_claims_in_c_are_those_of_python(name, tmp_path):
     robot = zveno.load(name)
     T = (edge_poses if name in ("puma560", "ur5") else sliding_edges)(robot, 12, seed=5)
@@ -41,6 +43,7 @@ def test_claims_in_c_are_those_of_python(name, tmp_path):
     assert ((q[listed] >= robot.lower) & (q[listed] <= robot.upper)).all()
 
 
+@pytest.mark.laws
 def test_general_arms_have_a_program_too():
     robot = robot_of(general_arms(1, seed=500)[0])
     T = robot.forward_kinematics(robot.random(6, 1))
@@ -53,7 +56,7 @@ def test_general_arms_have_a_program_too():
     assert np.isnan(q[:, most:]).all()
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 def test_poses_in_doubt_are_solved_once_more_by_another_angle(monkeypatch):
     # An offset wrist: roots of one angle nearly meet more often than solutions do.
     twists = [np.pi / 2, 0, np.pi / 2, -np.pi / 2, np.pi / 2, 0]
@@ -75,7 +78,7 @@ def test_poses_in_doubt_are_solved_once_more_by_another_angle(monkeypatch):
     assert np.nanmax(abs(wrapped(twice[0][~left, :most] - careful.q))) < 1e-9
 
 
-@pytest.mark.slow  # sanitizers take long over a megabyte of C
+@pytest.mark.laws  # sanitizers take long over a megabyte of C
 @pytest.mark.parametrize("limits", [None, Limits(-2.5, 2.0)], ids=["endless", "limited"])
 def test_claims_in_c_of_general_arms_are_those_of_python(limits, tmp_path):
     robot = robot_of(general_arms(1, seed=500)[0], limits)
@@ -92,6 +95,7 @@ def test_claims_in_c_of_general_arms_are_those_of_python(limits, tmp_path):
     assert "at most 24 roots narrowed down" in next(tmp_path.glob("README_*.md")).read_text()
 
 
+@pytest.mark.laws
 def test_what_was_found_is_listed_where_there_may_be_more(monkeypatch):
     """Two regular poses at which roots of the polynomial nearly meet: by the polynomial of one angle they are
     undecided, yet the list is not empty; those of two decide them.
@@ -120,6 +124,7 @@ def test_what_was_found_is_listed_where_there_may_be_more(monkeypatch):
         assert abs(wrapped(q[i, :n, None] - careful.of(i))).max(axis=2).min(axis=1).max() < 1e-8
 
 
+@pytest.mark.laws
 def test_wrists_behind_any_three_joints_have_a_program_too():
     of_class = arm_classes()["spherical wrist behind any RRP"]
     robot = of_class.limited
@@ -142,6 +147,7 @@ def test_float_solves_general_arms_from_a_seed(tmp_path):
     assert [argument.name for argument in program.inputs] == ["T", "q0"]
 
 
+@pytest.mark.laws
 def test_c_and_numpy_give_the_same_numbers(tmp_path):
     robot = zveno.load("ur5")
     T = robot.forward_kinematics(robot.random(60, 1))
@@ -153,6 +159,7 @@ def test_c_and_numpy_give_the_same_numbers(tmp_path):
     np.testing.assert_allclose(q[sure], expected[0][sure], atol=1e-9)
 
 
+@pytest.mark.laws
 def test_float_claims_less_and_nothing_wrong(tmp_path):
     robot = zveno.load("puma560")
     T = robot.forward_kinematics(robot.random(300, 2))
@@ -166,6 +173,7 @@ def test_float_claims_less_and_nothing_wrong(tmp_path):
         assert abs(wrapped(q[i, :n] - careful.q[i, :n])).max() < 5e-3  # 4e-6 over the least singular value
 
 
+@pytest.mark.laws
 def test_what_is_no_pose_is_told(tmp_path):
     robot = zveno.load("puma560")
     T = np.repeat(robot.forward_kinematics(robot.random(1, 0)), 5, axis=0)

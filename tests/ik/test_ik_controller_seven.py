@@ -14,7 +14,7 @@ from zveno.ik.native.controller import controller_ik
 from zveno.ik.native.held_joint import usable_joints, without_joint
 from zveno.ik.redundant import seven_revolute
 from zveno.ik.solutions import COMPLETE, UNDECIDED
-from zveno.kernels.structured.evaluate import evaluate
+from zveno.kernels.evaluate import evaluate
 
 
 def compared_with_slices(robot, coordinate, T, angles, q, count, status):
@@ -34,7 +34,7 @@ def compared_with_slices(robot, coordinate, T, angles, q, count, status):
         assert len(own) == 0 or abs(robot.forward_kinematics(own) - T[i]).max() < 1e-8
 
 
-@pytest.mark.parametrize("name", ["panda", pytest.param("iiwa14", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["panda", pytest.param("iiwa14", marks=pytest.mark.laws)])
 def test_seven_joints_with_the_redundant_one_as_an_argument(name, tmp_path):
     robot = zveno.load(name)
     truth = robot.random(30, 3)
@@ -65,7 +65,7 @@ def test_a_joint_in_the_middle_can_be_the_argument(name, joint):
     assert np.nanmin(found[status == COMPLETE], axis=1).max() < 1e-8
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 def test_a_joint_in_the_middle_in_c(tmp_path):
     robot = zveno.load("panda")
     truth = robot.random(200, 4)
@@ -87,7 +87,7 @@ def margins_of(robot, coordinate, x):
     return least.min(initial=np.inf), (abs(over) * np.minimum(1.0, least)).min(initial=np.inf)
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 def test_float_is_sure_where_seven_digits_allow_it(tmp_path):
     """All solutions of a slice, in double and limits disregarded, say where `float` may claim: there only.
 
@@ -114,7 +114,7 @@ def test_float_is_sure_where_seven_digits_allow_it(tmp_path):
     assert 60 < (margin > 1.1).sum() < 140  # neither side of the law is empty
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 @pytest.mark.parametrize(("name", "joint"), [("gen3", "joint7"), ("panda", "joint3")])
 def test_seven_joints_without_a_closed_form(name, joint):
     """In NumPy: sanitizers take long over a megabyte of C. A link that turns is eliminated at run time."""
@@ -140,12 +140,16 @@ def test_six_joints_are_what_is_left_of_seven(coordinate):
 def test_a_joint_that_cannot_be_the_argument_is_refused(tmp_path):
     export = zveno.load("iiwa14").export_c
     with pytest.raises(zveno.ZvenoError, match="Name one of joint1, joint2, joint3, joint5"):
-        export(["inverse_kinematics"], tmp_path, redundant="joint4", timed=False)  # the elbow alone sets the reach
+        export(
+            ["inverse_kinematics"], tmp_path, redundant_joint="joint4", timed=False
+        )  # the elbow alone sets the reach
     with pytest.raises(zveno.ZvenoError, match="joint9"):
-        export(["inverse_kinematics"], tmp_path, redundant="joint9", timed=False)
+        export(["inverse_kinematics"], tmp_path, redundant_joint="joint9", timed=False)
     with pytest.raises(zveno.ZvenoError, match="Leave it out"):
-        zveno.load("ur5").export_c(["inverse_kinematics"], tmp_path, redundant="joint1", timed=False)
+        zveno.load("ur5").export_c(["inverse_kinematics"], tmp_path, redundant_joint="joint1", timed=False)
     with pytest.raises(zveno.ZvenoError, match="Export `double`"):
-        zveno.load("gen3").export_c(["inverse_kinematics"], tmp_path, single=True, redundant="joint7", timed=False)
-    with pytest.raises(zveno.ZvenoError, match="is for inverse_kinematics"):
-        export(["jacobian"], tmp_path, redundant="joint4", timed=False)
+        zveno.load("gen3").export_c(
+            ["inverse_kinematics"], tmp_path, single=True, redundant_joint="joint7", timed=False
+        )
+    with pytest.raises(zveno.ZvenoError, match="applies only to inverse_kinematics"):
+        export(["jacobian"], tmp_path, redundant_joint="joint4", timed=False)

@@ -7,8 +7,8 @@ import pytest
 
 import zveno
 from zveno.errors import ModelError, ShapeError, UnknownNameError, ZvenoError, ZvenoWarning
-from zveno.ik import solve_ik
 from zveno.ik.paths import solve_path
+from zveno.ik.solve import solve_ik
 
 ROBOT = zveno.load("puma560")
 T = ROBOT.forward_kinematics([0.1, -0.2, 0.3, 0.4, 0.5, 0.6])

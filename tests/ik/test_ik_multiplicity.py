@@ -9,11 +9,14 @@ from ik_arms import dh_arm
 from test_ik_singular import planar, wrapped
 
 import zveno
-from zveno.ik import problem_of, scan, solve_ik
+from tiers import every
+from zveno.ik import scan
 from zveno.ik import solve as solve_module
 from zveno.ik.checks.multiplicity import classified, countable, sides
+from zveno.ik.ik_problem import problem_of
 from zveno.ik.newton import lanes_of
 from zveno.ik.solutions import Raw
+from zveno.ik.solve import solve_ik
 from zveno.mechanism import Continuous, Frame, Joint, Link, Mimic, assemble
 from zveno.spatial.transforms import transform
 
@@ -28,7 +31,9 @@ def root_at(robot, q, **options):
     return classified(problem, lanes_of(problem, T[None]), 0, np.asarray(q, float) / problem.units)
 
 
-@pytest.mark.parametrize(("short", "kind"), [(1.0, "double"), (0.02, "double"), (0.004, "double"), (0.001, "open")])
+@pytest.mark.parametrize(
+    ("short", "kind"), every([(1.0, "double"), (0.02, "double"), (0.004, "double"), (0.001, "open")])
+)
 def test_a_stretched_arm_is_a_double_root_while_its_curvature_can_be_seen(short, kind):
     """Links 1 and s in line: along v ∝ (s, −1 − s) the end falls back by (s² + s)/|v|² · t²/2.
 
@@ -124,7 +129,7 @@ def test_a_triple_root_is_no_family_and_said_to_be_open():
     y = robot.forward_kinematics([0.2])[1, 3]
     assert y == pytest.approx(np.sin(0.2) - np.sin(0.6) / 3)
     found = solve_ik(robot, np.eye(4), task=(0, 1, 0, 0, 0, 0), limits=False)
-    assert not found.families
+    assert not found.self_motions
     assert found.count == 2
     assert np.abs(np.sin(found.q)).max() < 1e-4
     assert "2 of a multiplicity" in found.summary
@@ -152,6 +157,7 @@ QUADRUPLE = (
 """An arm with a spherical wrist whose first and third angles have double roots at once: a, α, d."""
 
 
+@pytest.mark.laws
 def test_a_root_of_multiplicity_four_is_one_solution_and_claims_nothing():
     """Rounding draws it out to a milliradian. 38 points of it were listed, and called complete."""
     arm = dh_arm("quadruple", *QUADRUPLE)

@@ -30,7 +30,7 @@ def test_there_is_a_robot_of_every_closed_form():
     }
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 @pytest.mark.parametrize("name", [name for name in CLASSES if name not in GENERAL])
 def test_answers_at_singularities_limits_and_edges(name):
     of_class = CLASSES[name]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-from ik_answers import ROUNDING, robot_of, same
+from ik_answers import ROUNDING, in_batches, robot_of, same
 from ik_arms import Arm, general_arms, industrial_arms, known_arms
 from ik_edges import edge_poses
 
@@ -17,10 +16,10 @@ from zveno.ik.native.answer import NativeSolver, native_solver
 from zveno.ik.native.six_revolute import search
 from zveno.ik.native.six_revolute.program import all_solutions
 from zveno.ik.native.six_revolute.tables import general_arm
+from zveno.ik.request import IkRequest
 from zveno.ik.six_revolute import roots
-from zveno.kernels.structured.build import structured_program
-from zveno.kernels.structured.evaluate import evaluate
-from zveno.kernels.structured.kernel import compiled_structured
+from zveno.kernels.builder import structured_program
+from zveno.kernels.evaluate import evaluate
 
 LIMITED = (np.full(6, -2.5), np.full(6, 2.0))
 
@@ -56,7 +55,7 @@ def test_answers_are_those_of_the_careful_way(name):
         np.testing.assert_array_equal(answer.count.ravel(), careful.count)
         for pose in T[:3]:
             same(robot.ik(pose, limits=limits), robot.ik(pose, limits=limits, method="six_revolute"))
-    table = solver_of(arm)._batches(T)
+    table = in_batches(solver_of(arm), T)
     assert sure(table).mean() > 0.98  # the careful way is not what answers
 
 
@@ -65,8 +64,8 @@ def by_another_joint(name: str) -> np.ndarray:
     """Poses that the polynomial of one joint leaves in doubt and that of another does not."""
     arm = arms()[name]
     solver, (_, T) = solver_of(arm), arm.poses(20_000, seed=9)
-    T = T[~sure(solver._batches(T))]
-    return T[sure(solver._batches_again(T))]
+    T = T[~sure(in_batches(solver, T))]
+    return T[sure(solver._batches_again(T, solver.chain.limits))]
 
 
 @pytest.mark.parametrize("name", ["general0", "general2"])
@@ -74,14 +73,15 @@ def test_a_second_polynomial_decides_where_the_first_does_not(name):
     robot, solver, T = robot_of(arms()[name]), solver_of(arms()[name]), by_another_joint(name)
     assert len(T) > 5
 
-    def careful(poses, method):
+    def careful(poses):
         raise AssertionError("the careful way was asked")
 
-    answer = solver.many(T, careful)
+    request = IkRequest(solver.chain, solver.chain.limits, solver.chain.held)
+    answer = solver.many(T, request, careful)
     assert answer is not None
     same(answer, robot.ik(T, method="six_revolute"))
     for pose in T[:3]:
-        one = solver.one(pose)
+        one = solver.one(pose, request, careful)
         assert one is not None
         same(one, robot.ik(pose, method="six_revolute"))
 
@@ -98,7 +98,7 @@ def test_both_sides_of_the_loop_have_a_program():
     assert {solver_of(arms()[name]).arm.of_class.left for name in ("general0", "general2")} == {False, True}
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 @pytest.mark.parametrize("name", ["jaco", "manseur_doty", "general0", "general2", "industrial7"])
 def test_answers_at_singularities_limits_and_edges(name):
     robot = robot_of(arms()[name])
@@ -107,7 +107,7 @@ def test_answers_at_singularities_limits_and_edges(name):
         same(robot.ik(T, limits=limits), robot.ik(T, limits=limits, method="six_revolute"))
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 @pytest.mark.parametrize("name", ["jaco", "general1", "general2", "industrial7"])
 def test_counts_and_statuses_over_many_poses(name):
     robot = robot_of(arms()[name])
@@ -118,12 +118,13 @@ def test_counts_and_statuses_over_many_poses(name):
         np.testing.assert_array_equal(native.codes, careful.codes)
 
 
+@pytest.mark.laws
 def test_numpy_and_lanes_give_the_same_numbers():
     arm = arms()["general2"]
     solver, (_, T) = solver_of(arm), arm.poses(12, seed=3)
     program, _ = structured_program(all_solutions, solver.arm)
-    expected, table = evaluate(program, T), solver._batches(T)
-    one = np.stack([solver._single(pose) for pose in T])
+    expected, table = evaluate(program, T, solver.chain.limits), in_batches(solver, T)
+    one = np.stack([solver._single(pose, solver.chain.limits) for pose in T])
     assert sure(expected).mean() > 0.9
     for other in (table, one):
         np.testing.assert_array_equal(sure(other), sure(expected))
@@ -149,7 +150,8 @@ def test_an_arm_of_a_known_class_builds_nothing():
 def whole() -> tuple[np.ndarray, np.ndarray]:
     """Poses of an arm with up to sixteen solutions, and their answers."""
     _, T = arms()["manseur_doty"].poses(4, seed=2)
-    return T, evaluate(structured_program(all_solutions, solver_of(arms()["manseur_doty"]).arm)[0], T)
+    solver = solver_of(arms()["manseur_doty"])
+    return T, evaluate(structured_program(all_solutions, solver.arm)[0], T, solver.chain.limits)
 
 
 def _empty_below(bound: float):
@@ -157,11 +159,12 @@ def _empty_below(bound: float):
 
     def wrong(c, y, r, derivatives):
         kind, at = classified(c, y, r, derivatives)
-        return search.select(search.less(y, bound), roots.EMPTY, kind), at
+        return search.where(search.less(y, bound), roots.EMPTY, kind), at
 
     return wrong
 
 
+@pytest.mark.laws
 @pytest.mark.parametrize(
     ("module", "name", "value"),
     [(search, "MOST_ROOTS", 3), (search, "MOST_WAITING", 1), (roots, "classified", _empty_below(-1.9))],
@@ -172,7 +175,8 @@ def test_what_is_lost_on_the_way_is_not_claimed(module, name, value, monkeypatch
     T, expected = whole()
     assert sure(expected).all()
     monkeypatch.setattr(module, name, value)
-    table = evaluate(structured_program(all_solutions, solver_of(arms()["manseur_doty"]).arm)[0], T)
+    solver = solver_of(arms()["manseur_doty"])
+    table = evaluate(structured_program(all_solutions, solver.arm)[0], T, solver.chain.limits)
     missing = expected[:, -1, 0] - table[:, -1, 0]
     told = missing % 2 == 1 if name == "classified" else missing > 0
     assert told.any()
@@ -181,20 +185,18 @@ def test_what_is_lost_on_the_way_is_not_claimed(module, name, value, monkeypatch
 
 def test_what_is_near_a_bound_is_not_sure():
     arm = arms()["general0"]
-    robot, tables = robot_of(arm), solver_of(arm).arm
-    q = np.array([0.3, -1.0, 1.2, 0.4, 0.9, 0.2])
+    robot, solver = robot_of(arm), solver_of(arm)
+    q, (lower, upper, middle) = np.array([0.3, -1.0, 1.2, 0.4, 0.9, 0.2]), solver.chain.limits
 
-    def claimed(q, **numbers) -> bool:
-        other = replace(tables, numbers=tables.numbers._replace(**numbers))
-        kernel = compiled_structured(all_solutions, other, name="ik_six_revolute")
-        return bool(sure(kernel(robot.forward_kinematics(np.array(q)))))
+    def claimed(q, lower=lower, upper=upper, middle=middle) -> bool:
+        return bool(sure(solver._single(robot.forward_kinematics(np.array(q)), np.array([lower, upper, middle]))))
 
     assert claimed(q)
     turned = q.copy()
     turned[5] = np.pi
     assert not claimed(turned)
     assert not claimed(q, upper=q.copy())
-    assert not claimed(q, lower=q + 1.0, upper=q + 1.001)
+    assert not claimed(q, lower=q + 1.0, upper=q + 1.001, middle=q + 1.0005)
 
 
 def test_what_is_not_a_pose_is_refused_as_before():
@@ -203,8 +205,8 @@ def test_what_is_not_a_pose_is_refused_as_before():
     _, T = arm.poses(4)
     broken = T.copy()
     broken[2, 0, 3] = np.nan
-    with pytest.raises(zveno.ShapeError, match="pose 2 holds NaN"):
+    with pytest.raises(zveno.errors.ShapeError, match="pose 2 holds NaN"):
         robot.ik(broken)
-    with pytest.raises(zveno.ShapeError, match="pose 0 holds NaN"):
+    with pytest.raises(zveno.errors.ShapeError, match="pose 0 holds NaN"):
         robot.ik(broken[2])
     assert len(robot.ik(T[:0])) == 0

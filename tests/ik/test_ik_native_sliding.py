@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ik_answers import same
+from ik_answers import in_batches, same
 from sliding_arms import placed, sliding_chains, sliding_robot
 
 import zveno
+from tiers import every
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.native.answer import native_solver
 from zveno.ik.native.program import all_solutions
-from zveno.kernels.structured.build import structured_program
-from zveno.kernels.structured.evaluate import evaluate
+from zveno.kernels.builder import structured_program
+from zveno.kernels.evaluate import evaluate
 
 CHAINS = sliding_chains()
 
@@ -22,7 +23,7 @@ def robot_named(name: str):
     return sliding_robot(kinds, placements, placed(np.random.default_rng(3)))
 
 
-@pytest.mark.parametrize("name", CHAINS)
+@pytest.mark.parametrize("name", every(CHAINS))
 def test_every_class_answers_as_the_careful_way(name):
     """In NumPy, so that nothing is built."""
     robot = robot_named(name)
@@ -31,7 +32,7 @@ def test_every_class_answers_as_the_careful_way(name):
     program, _ = structured_program(all_solutions, solver.arm)
     q = np.random.default_rng(1).uniform(-1.5, 1.5, (40, robot.n_q))
     T = robot.forward_kinematics(q)
-    table, careful = evaluate(program, T), robot.ik(T, method="closed_form")
+    table, careful = evaluate(program, T, solver.chain.limits), robot.ik(T, method="closed_form")
     sure, n = table[:, -1, 1] == 1, robot.n_q
     assert sure.mean() > 0.9
     np.testing.assert_array_equal(table[sure, -1, 0], careful.count[sure])
@@ -50,7 +51,7 @@ def test_answers_are_those_of_the_careful_way(name):
         same(robot.ik(pose.copy()), robot.ik(pose, method="closed_form"))
     solver = native_solver(problem_of(robot))
     assert solver is not None
-    assert (solver._batches(T)[:, -1, 1] == 1).mean() > 0.98  # the careful way is not what answers
+    assert (in_batches(solver, T)[:, -1, 1] == 1).mean() > 0.98  # the careful way is not what answers
 
 
 def test_a_pose_that_the_arm_cannot_reach_is_left_to_the_careful_way():
@@ -71,10 +72,8 @@ def test_what_is_near_a_bound_is_not_sure(joint, value):
     assert solver is not None
     q = np.array([0.3, 0.7, 0.1, 0.2])
     program, _ = structured_program(all_solutions, solver.arm)
-    assert evaluate(program, robot.forward_kinematics(q))[-1, 1] == 1
-    upper = solver.arm.numbers.upper.copy()
-    upper[2] = 0.25 / problem_of(robot).length
-    tables = type(solver.arm)(solver.arm.of_class, solver.arm.numbers._replace(upper=upper))
-    program, _ = structured_program(all_solutions, tables)
+    limits = solver.chain.limits.copy()
+    assert evaluate(program, robot.forward_kinematics(q), limits)[-1, 1] == 1
+    limits[1, 2] = 0.25 / solver.chain.length
     q[joint] = value
-    assert evaluate(program, robot.forward_kinematics(q))[-1, 1] == 0
+    assert evaluate(program, robot.forward_kinematics(q), limits)[-1, 1] == 0

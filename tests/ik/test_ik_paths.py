@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
 import zveno
-from slowly import rest_slow
-from zveno.ik.paths import PoseCurve, solve_path
+from tiers import few
+from zveno import ik
+from zveno.ik.paths import PosePath, solve_path
 from zveno.ik.paths.track import between
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import is_transform, transform
@@ -23,7 +26,7 @@ def joint_path(q0, q1, n):
 def test_a_path_of_the_robot_comes_back():
     q = joint_path(np.array([0.2, -0.9, 0.6, 0.3, 0.8, -0.4]), np.array([0.9, -0.6, 0.2, 0.7, 1.1, 0.3]), 40)
     T = ROBOT.forward_kinematics(q)
-    path = solve_path(ROBOT, T, start=q[0], method="scan")
+    path = solve_path(ROBOT, T, q0=q[0], method="scan")
     assert path.status == "continuous"
     assert np.abs(path.q - q).max() < 1e-6
     whole = [branch for branch in path.branches if branch.ended is None]
@@ -37,7 +40,7 @@ def test_a_function_of_time():
     q = joint_path(np.array([0.2, -0.9, 0.6, 0.3, 0.8, -0.4]), np.array([0.4, -0.8, 0.5, 0.4, 0.9, -0.2]), 10)
     times = np.linspace(0.0, 1.0, 10)
     path = solve_path(
-        ROBOT, lambda t: ROBOT.forward_kinematics(q[0] + t * (q[-1] - q[0])), times, start=q[0], method="scan"
+        ROBOT, lambda t: ROBOT.forward_kinematics(q[0] + t * (q[-1] - q[0])), times, q0=q[0], method="scan"
     )
     assert np.abs(path.q - q).max() < 1e-6
 
@@ -88,7 +91,7 @@ def test_where_jumps_cannot_be_avoided_the_smallest_is_made():
     T = PLANAR.forward_kinematics(q)
     limits = {"q1": (-1.02, 0.9)}
     path = solve_path(PLANAR, T, limits=limits, task="position")
-    layers = [zveno.solve_ik(PLANAR, pose, limits=limits, task="position").of() for pose in T]
+    layers = [PLANAR.ik(pose, limits=limits, task="position").of() for pose in T]
     possible = [
         np.linalg.norm(b - a)
         for k in range(n - 1)
@@ -101,14 +104,15 @@ def test_where_jumps_cannot_be_avoided_the_smallest_is_made():
     assert path.jump_sizes[0] <= min(possible) + 1e-9
 
 
-@pytest.mark.parametrize("seed", rest_slow(range(6)))
+@pytest.mark.laws
+@pytest.mark.parametrize("seed", few(range(6)))
 def test_links_are_what_an_independent_integration_finds(seed):
     """From every pose, many small steps of its own Newton iteration lead to the configuration that is linked."""
     rng = np.random.default_rng(seed)
     robot = zveno.load(["puma560", "ur5", "doc004_arm"][seed % 3])
     q = joint_path(*robot.random(2, rng), 12)
     T = robot.forward_kinematics(q)
-    path = solve_path(robot, T, start=q[0])
+    path = solve_path(robot, T, q0=q[0])
     for branch in path.branches:
         for k in range(len(branch.q) - 1):
             end = integrated(robot, branch.q[k], T[k], T[k + 1])
@@ -138,10 +142,10 @@ def test_the_first_posture_is_in_the_middle_of_its_limits_or_near_the_start():
     T = robot.forward_kinematics(joint_path(q, q + 0.2, 10))
     path = solve_path(robot, T)
     assert (np.abs(path.q[0]) <= np.pi + 1e-9).all()
-    again = solve_path(robot, T, start=q)
+    again = solve_path(robot, T, q0=q)
     np.testing.assert_allclose(again.q, joint_path(q, q + 0.2, 10), atol=1e-7)
     turned = q - 2 * np.pi * np.eye(6)[0]
-    other = solve_path(robot, T, start=turned)
+    other = solve_path(robot, T, q0=turned)
     np.testing.assert_allclose(other.q, joint_path(turned, turned + 0.2, 10), atol=1e-7)
 
 
@@ -167,8 +171,8 @@ def test_redundant_arms_begin_at_the_start_and_move_little(name):
     T0 = robot.forward_kinematics(q0)
     T1 = T0.copy()
     T1[:3, 3] += (0.05, -0.08, 0.06)
-    curve = PoseCurve.line(T0, T1, 25)
-    path = solve_path(robot, curve, start=q0)
+    curve = PosePath.line(T0, T1, 25)
+    path = solve_path(robot, curve, q0=q0)
     assert path.status == "continuous", path.summary
     np.testing.assert_allclose(path.q[0], q0, atol=1e-6)
     np.testing.assert_allclose(robot.forward_kinematics(path.q), curve.poses, atol=1e-8)
@@ -192,26 +196,26 @@ def _twist(A, B):
 def test_configurations_that_are_not_accepted_are_not_used():
     q = joint_path(np.array([0.2, -0.9, 0.6, 0.3, 0.8, -0.4]), np.array([0.9, -0.6, 0.2, 0.7, 1.1, 0.3]), 20)
     T = ROBOT.forward_kinematics(q)
-    positive = solve_path(ROBOT, T, accept=lambda q: q[:, 4] > 0)
-    negative = solve_path(ROBOT, T, accept=lambda q: q[:, 4] < 0)
+    positive = solve_path(ROBOT, T, where=lambda q: q[:, 4] > 0)
+    negative = solve_path(ROBOT, T, where=lambda q: q[:, 4] < 0)
     assert (positive.q[:, 4] > 0).all()
     assert (negative.q[:, 4] < 0).all()
-    none = solve_path(ROBOT, T, accept=lambda q: np.zeros(len(q), bool))
+    none = solve_path(ROBOT, T, where=lambda q: np.zeros(len(q), bool))
     assert none.status == "incomplete"
     assert none.fraction == 0.0
     with pytest.raises(zveno.ZvenoError, match="accept"):
-        solve_path(ROBOT, T, accept=lambda q: True)
+        solve_path(ROBOT, T, where=lambda q: True)
 
 
 def test_velocities_and_accelerations_stay_inside_their_limits():
     rng = np.random.default_rng(2)
     for _ in range(3):
-        middle = np.array([0.2, -0.6, 0.2, 0.3, 0.9, -0.4])
+        middle = np.array([0.2, -0.6, 0.9, 0.3, 0.9, -0.4])  # the elbow stays bent
         q = joint_path(*(middle + rng.uniform(-0.3, 0.3, (2, 6))), 30)
         q += 0.1 * np.sin(np.linspace(0, 6, 30))[:, None]
         T = ROBOT.forward_kinematics(q)
         v, a = np.array([1.0, 0.8, 1.2, 2.0, 2.0, 2.5]), np.array([3.0, 2.0, 3.0, 6.0, 6.0, 8.0])
-        path = solve_path(ROBOT, T, start=q[0], velocity=v, acceleration=a)
+        path = solve_path(ROBOT, T, q0=q[0], velocity=v, acceleration=a)
         assert path.status == "continuous"
         assert path.times is not None
         assert path.velocity is not None
@@ -225,7 +229,7 @@ def test_velocities_and_accelerations_stay_inside_their_limits():
         # Fast: somewhere each moment a limit is (nearly) reached.
         active = np.maximum((abs(mean) / v).max(axis=1), (abs(change) / a).max(axis=1))
         assert np.median(active) > 0.9
-        slower = solve_path(ROBOT, T, start=q[0], velocity=v / 2, acceleration=a / 4)
+        slower = solve_path(ROBOT, T, q0=q[0], velocity=v / 2, acceleration=a / 4)
         assert slower.times is not None
         np.testing.assert_allclose(slower.times[-1], 2 * path.times[-1], rtol=1e-6)
 
@@ -242,26 +246,26 @@ def test_a_straight_motion_takes_the_time_of_a_trapezoid():
 
 def test_curves_of_poses():
     T = transform(exp(np.array([0.3, 0.2, -0.4])), np.array([0.4, 0.1, 0.3]))
-    circle = PoseCurve.circle(T, [0.3, 0.0, 0.3], [0.0, 0.0, 1.0], n=40)
+    circle = PosePath.circle(T, [0.3, 0.0, 0.3], [0.0, 0.0, 1.0], n=40)
     radius = np.linalg.norm(circle.poses[:, :2, 3] - [0.3, 0.0], axis=1)
     np.testing.assert_allclose(radius, radius[0])
     np.testing.assert_allclose(circle.poses[-1], T, atol=1e-12)
     np.testing.assert_allclose(circle.poses[7, :3, :3], T[:3, :3])
-    turned = PoseCurve.circle(T, [0.3, 0.0, 0.3], [0.0, 0.0, 1.0], n=40, turn=True)
+    turned = PosePath.circle(T, [0.3, 0.0, 0.3], [0.0, 0.0, 1.0], n=40, turn=True)
     local = np.linalg.inv(turned.poses[:, :3, :3]) @ ([0.3, 0.0, 0.3] - turned.poses[:, :3, 3])[..., None]
     np.testing.assert_allclose(local, np.broadcast_to(local[0], local.shape), atol=1e-12)
     points = [circle.poses[0], circle.poses[10], circle.poses[20]]
-    spline = PoseCurve.spline(points, 31)
+    spline = PosePath.spline(points, 31)
     assert all(np.abs(spline.poses - one).max(axis=(1, 2)).min() < 0.02 for one in points)
     assert all(is_transform(one, 1e-9) for one in spline.poses)
-    line = PoseCurve.line(points[0], points[1], 5).with_approach(0.05, 4).with_retreat(0.02, 3)
+    line = PosePath.line(points[0], points[1], 5).with_approach(0.05, 4).with_retreat(0.02, 3)
     assert len(line) == 4 + 5 + 3
     inside = np.linalg.inv(points[0]) @ line.poses[0]
     np.testing.assert_allclose(inside[:3, 3], [0.0, 0.0, -0.05], atol=1e-12)
     for bad in (
-        lambda: PoseCurve.line(np.zeros((4, 4)), T),
-        lambda: PoseCurve.spline([T]),
-        lambda: PoseCurve.line(T, T, 1),
+        lambda: PosePath.line(np.zeros((4, 4)), T),
+        lambda: PosePath.spline([T]),
+        lambda: PosePath.line(T, T, 1),
     ):
         with pytest.raises(zveno.ZvenoError):
             bad()
@@ -270,7 +274,7 @@ def test_curves_of_poses():
 def test_endless_joints_go_on_turning():
     robot = zveno.load("doc004_arm")  # no limits
     q = np.array([0.0, 0.7, 0.4, 0.3, 0.9, 0.2]) + np.linspace(0.0, 8.0, 60)[:, None] * np.eye(6)[0]
-    path = solve_path(robot, robot.forward_kinematics(q), start=q[0], method="scan")
+    path = solve_path(robot, robot.forward_kinematics(q), q0=q[0], method="scan")
     assert path.status == "continuous"
     assert np.abs(path.q - q).max() < 1e-6
 
@@ -286,7 +290,7 @@ def test_a_jump_says_how_far_off_the_path_even_joints_are(name, n, jumps):
     robot = zveno.load(name)
     first, step = np.array([0.3, -1.0, 0.8, 0.5, -0.2, 0.4]), np.array([0.1, 0.1, -0.1, 0.15, 0.4, 0.1])
     q = first + step * np.linspace(0, 1, n)[:, None]
-    path = solve_path(robot, robot.forward_kinematics(q), start=q[0])
+    path = solve_path(robot, robot.forward_kinematics(q), q0=q[0])
     assert len(path.jumps) == jumps
     if not jumps:
         assert np.abs(path.q - q).max() < np.abs(step).max() / (n - 1)
@@ -300,8 +304,102 @@ def test_a_jump_says_how_far_off_the_path_even_joints_are(name, n, jumps):
 def test_singular_poses_are_flagged():
     q = joint_path(np.array([0.2, -0.9, 0.6, 0.3, -0.2, -0.4]), np.array([0.2, -0.9, 0.6, 0.3, 0.2, -0.4]), 41)
     T = ROBOT.forward_kinematics(q)
-    path = solve_path(ROBOT, T, start=q[0], method="scan")
+    path = solve_path(ROBOT, T, q0=q[0], method="scan")
     assert 20 in path.singular or 20 in path.jumps or 19 in path.jumps
     crossing = [branch.crossings for branch in path.branches if branch.crossings]
     ended = [branch.ended for branch in path.branches if branch.ended is not None]
     assert crossing or ended
+
+
+# --- between the poses
+
+
+def chord(half: float, elbow: float = 1.4) -> tuple[zveno.Robot, np.ndarray]:
+    """A planar arm, and the ends of a chord square to the radius through the point of (0.3, elbow)."""
+    robot = zveno.load("planar2")
+    p = robot.forward_kinematics([0.3, elbow])[:3, 3]
+    across = np.array([-p[1], p[0], 0.0]) * half
+    poses = np.tile(np.eye(4), (2, 1, 1))
+    poses[:, :3, 3] = p - across, p + across
+    return robot, poses
+
+
+@pytest.mark.parametrize("half", few([0.25, 0.1, 0.4], 2))
+@pytest.mark.parametrize("beyond", few([1e-3, 1e-5, 1e-2], 1))
+def test_a_limit_broken_between_two_poses_interrupts_the_path(half, beyond):
+    """In the middle of a chord the elbow is most bent, by the law of cosines."""
+    robot, poses = chord(half)
+    ends = robot.ik(poses[0], task=(1, 1, 0, 0, 0, 0)).q[:, 1].max()
+    for upper, status in (
+        (ends + beyond, "with jumps"),
+        (1.4 + beyond, "continuous"),
+        (1.4 - beyond, "with jumps"),
+    ):
+        path = robot.ik_path(poses, task=(1, 1, 0, 0, 0, 0), limits={"joint2": (0.0, upper)})
+        assert path.status == status
+        if status == "with jumps":
+            assert path.jumps == (0,)
+            assert any("limit" in branch.reason for branch in path.branches)
+
+
+@pytest.mark.parametrize("name", few(["puma560", "ur5", "panda"], 1))
+@pytest.mark.parametrize("seed", few(range(6), 1))
+def test_on_a_finer_grid_limits_and_speeds_hold(name, seed):
+    """Every continuous step, followed in a hundred pieces by another integration, stays inside the limits."""
+    robot, rng = zveno.load(name), np.random.default_rng(seed)
+    q = rng.uniform(np.maximum(robot.lower, -2.5), np.minimum(robot.upper, 2.5))
+    first = robot.forward_kinematics(q)
+    last = first.copy()
+    last[:3, 3] += 0.25 * rng.normal(size=3)
+    path = robot.ik_path(ik.PosePath.line(first, last, 12), q0=q, velocity=1.0, acceleration=5.0)
+    times, known = path.times, ~np.isnan(path.q).any(axis=1)
+    T = ik.PosePath.line(first, last, 12).poses
+    for k in range(len(T) - 1):
+        if not (known[k] and known[k + 1]):
+            continue
+        moved = abs(path.q[k + 1] - path.q[k]).max()
+        assert times[k + 1] - times[k] >= moved / 1.0 - 1e-9
+        if k in path.jumps or name == "panda":
+            continue
+        along = finely(robot, path.q[k], T[k], T[k + 1])
+        assert np.abs(along[-1] - path.q[k + 1]).max() < 1e-5
+        assert (along >= robot.lower - 1e-6).all()
+        assert (along <= robot.upper + 1e-6).all()
+    for a, b in itertools.pairwise(np.flatnonzero(known)):  # gaps, too
+        assert times[b] - times[a] >= abs(path.q[b] - path.q[a]).max() - 1e-9
+
+
+def finely(robot, q, A, B, pieces=100):
+    """Configurations from pose A on to pose B by Newton's method, one small step after the other."""
+    out = [q]
+    D = np.linalg.inv(A) @ B
+    twist = zveno.transforms.log(zveno.rotations.log(D[:3, :3]), D[:3, 3])
+    for k in range(1, pieces + 1):
+        goal, x = A @ zveno.transforms.exp(twist * k / pieces), out[-1]
+        for _ in range(4):
+            T, J = robot.forward_kinematics(x), robot.jacobian(x)
+            e = np.concatenate([goal[:3, 3] - T[:3, 3], zveno.rotations.log(goal[:3, :3] @ T[:3, :3].T)])
+            x = x + np.linalg.lstsq(J, e, rcond=None)[0]
+        out.append(x)
+    return np.array(out)
+
+
+def test_a_jump_takes_the_time_of_a_motion_from_rest_to_rest():
+    robot = zveno.load("puma560")
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        q = rng.uniform(np.maximum(robot.lower, -2.5), np.minimum(robot.upper, 2.5))
+        first = robot.forward_kinematics(q)
+        last = first.copy()
+        last[:3, 3] += 0.25 * rng.normal(size=3)
+        poses = ik.PosePath.line(first, last, 20)
+        path = robot.ik_path(poses, velocity=1.0, acceleration=5.0)
+        if path.jumps and not path.unsolved:
+            break
+    k = path.jumps[0]
+    distance = abs(path.q[k + 1] - path.q[k]).max()
+    assert distance > 0.1
+    seconds = path.times[k + 1] - path.times[k]
+    assert seconds == pytest.approx(distance + 0.2 if distance > 0.2 else 2 * np.sqrt(distance / 5.0))
+    assert f"takes {path.times[-1]:.3g} s" in path.summary
+    assert not path.velocity[[k, k + 1]].any()

@@ -31,11 +31,11 @@ CALLS = {
     "six revolute, aligned wrist": (UR5, UR5.forward_kinematics(ALIGNED), {"method": "six_revolute"}),
     "scan": (PUMA, PUMA.forward_kinematics(REGULAR), {"method": "scan"}),
     "scan, aligned wrist": (PUMA, PUMA.forward_kinematics(ALIGNED), {"method": "scan"}),
-    "slices": (PANDA, PANDA.forward_kinematics(MIDDLE), {"method": "scan", "slices": 4}),
-    "slices of seven revolute joints": (PANDA, PANDA.forward_kinematics(MIDDLE), {"slices": 4}),
-    "grid of slices": (PUMA, PUMA.forward_kinematics(REGULAR)[:3, 3], {"task": "position", "slices": 8}),
+    "slices": (PANDA, PANDA.forward_kinematics(MIDDLE), {"method": "scan", "samples": 4}),
+    "slices of seven revolute joints": (PANDA, PANDA.forward_kinematics(MIDDLE), {"samples": 4}),
+    "grid of slices": (PUMA, PUMA.forward_kinematics(REGULAR)[:3, 3], {"task": "position", "samples": 8}),
     "certified": (PUMA, PUMA.forward_kinematics(REGULAR), {"method": "certified"}),
-    "tolerance": (PUMA, PUMA.forward_kinematics(REGULAR), {"tolerance": zveno.Tolerance(rotation=0.1)}),
+    "tolerance": (PUMA, PUMA.forward_kinematics(REGULAR), {"tolerance": zveno.ik.Tolerance(rotation=0.1)}),
     "unreachable": (PUMA, beyond(PUMA.forward_kinematics(REGULAR), 3.0), {"method": "scan"}),
     "no solution from a start": (PUMA, beyond(PUMA.forward_kinematics(REGULAR), 3.0), {"method": "local"}),
 }
@@ -53,20 +53,20 @@ SLOW = {"six revolute, aligned wrist"}
 
 
 @pytest.mark.parametrize(
-    "call", [pytest.param(call, marks=pytest.mark.slow) if call in SLOW else call for call in CALLS]
+    "call", [pytest.param(call, marks=pytest.mark.laws) if call in SLOW else call for call in CALLS]
 )
 def test_a_call_that_is_stopped_anywhere_claims_nothing_and_says_so(call, ticks):
     if call == "certified":
         pytest.importorskip("flint")
     robot, pose, options = CALLS[call]
-    whole = zveno.solve_ik(robot, pose, seconds=1e6, **options)
+    whole = robot.ik(pose, timeout=1e6, **options)
     looks = next(ticks)
     assert looks >= 2, "a call that never looks at the clock cannot be stopped"
     stops = np.unique([1, max(1, looks // 3), max(1, looks - 1)])
     stopped = 0
     for seconds in stops.tolist():
         before = next(ticks)
-        answer = zveno.solve_ik(robot, pose, seconds=seconds - 0.5, **options)
+        answer = robot.ik(pose, timeout=seconds - 0.5, **options)
         late = next(ticks) - before - 1 - seconds
         assert late <= 60, f"goes on for {late} looks at the clock after the time is over"
         if answer.status == whole.status and answer.count == whole.count and "time was over" not in answer.summary:
@@ -80,7 +80,7 @@ def test_a_call_that_is_stopped_anywhere_claims_nothing_and_says_so(call, ticks)
 def test_solutions_of_a_call_that_was_stopped_are_solutions(ticks):
     for robot, pose, options in CALLS.values():
         if "method" in options and options["method"] != "certified" and pose.shape == (4, 4):
-            answer = zveno.solve_ik(robot, pose, seconds=4, **options)
+            answer = robot.ik(pose, timeout=4, **options)
             np.testing.assert_allclose(
                 robot.forward_kinematics(answer.of()), np.broadcast_to(pose, (len(answer), 4, 4)), atol=2e-9
             )
@@ -89,16 +89,16 @@ def test_solutions_of_a_call_that_was_stopped_are_solutions(ticks):
 def test_without_seconds_the_clock_is_not_read(ticks):
     for robot, pose, options in CALLS.values():
         if options.get("method") != "certified":
-            zveno.solve_ik(robot, pose, **options)
+            robot.ik(pose, **options)
     assert next(ticks) == 0
 
 
 def test_threads_of_a_scan_see_the_clock(ticks):
     poses = PUMA.forward_kinematics(PUMA.random((160,), 1))
-    threads = zveno.get_threads()
+    threads = zveno.kernels.threads.get_threads()
     zveno.set_threads(2)
     try:
-        answer = zveno.solve_ik(PUMA, poses, method="scan", seconds=9)
+        answer = PUMA.ik(poses, method="scan", timeout=9)
     finally:
         zveno.set_threads(threads)
     assert answer.status[0] == "sampled"

@@ -10,7 +10,7 @@ from ik_answers import robot_of
 from ik_arms import general_arms
 
 import zveno
-from zveno.ik import solve_ik
+from tiers import few
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.redundant.self_motion.answer import TOLD_EVERY
 from zveno.ik.redundant.self_motion.choice import self_motion_joint
@@ -18,9 +18,10 @@ from zveno.ik.redundant.self_motion.completeness import unknown_turns
 from zveno.ik.redundant.self_motion.motions import motions_of, range_of, without_limits
 from zveno.ik.redundant.self_motion.plane_curves import common_zero, plane_curve, sample_angles, turning_points
 from zveno.ik.redundant.self_motion.projections import projections_of
+from zveno.ik.solve import solve_ik
 from zveno.io.results import load_result
 from zveno.mechanism import Limits
-from zveno.report.text.ik import solutions_data
+from zveno.report.json import values
 
 NAMED = ("panda", "iiwa14", "xarm7")
 CIRCLE = np.array([[-np.pi, np.pi]])
@@ -35,15 +36,15 @@ def sliding_rate(robot, q, joint):
     return abs(np.linalg.svd(robot.jacobian(q))[2][-1][joint])
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", few(NAMED, 1))
 def test_curves_run_from_limit_to_limit_and_turn_where_they_say(name):
     robot = zveno.load(name)
     for T in robot.forward_kinematics(robot.random(4, 3)):
         found = robot.ik(T)
-        assert found.status == "family"
+        assert found.status == "self-motion"
         assert np.abs(robot.forward_kinematics(found.q) - T).max() < 1e-9
         assert np.all((found.q >= robot.lower - 1e-9) & (found.q <= robot.upper + 1e-9))
-        for family in found.families[0]:
+        for family in found.self_motions[0]:
             joint = robot.joint_names.index(family.joint)
             s = family.q[:, joint]
             low, high = family.interval
@@ -58,15 +59,15 @@ def test_curves_run_from_limit_to_limit_and_turn_where_they_say(name):
                 assert sliding_rate(robot, q, joint) < 1e-6
 
 
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", few(NAMED, 1))
 def test_the_generating_configuration_lies_on_a_curve(name):
     """With the sliced joint held at its value, it is the solution that the curve through it has there."""
     robot = zveno.load(name)
     for q in robot.random(3, 11):
         T = robot.forward_kinematics(q)
         found = robot.ik(T)
-        joint = robot.joint_names.index(found.families[0][0].joint)
-        over = [family for family in found.families[0] if low_to_high(family, q[joint])]
+        joint = robot.joint_names.index(found.self_motions[0][0].joint)
+        over = [family for family in found.self_motions[0] if low_to_high(family, q[joint])]
         held = robot.ik(T, limits={robot.joint_names[joint]: (q[joint], q[joint])})
         assert np.abs(short(held.q - q)).max(axis=1).min() < 1e-6
         assert over
@@ -77,20 +78,20 @@ def low_to_high(family, value):
     return abs(short(value - middle)) <= half + 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 @pytest.mark.parametrize("seed", [0, 1])
 def test_random_arms_have_all_that_slices_of_another_joint_find(seed):
     """Slices of a joint that was not sliced: each of their solutions solves a slice of some curve too."""
     robot = robot_of(general_arms(2, 909, joints=7)[seed], Limits(-2.6, 2.6) if seed else None)
     T = robot.forward_kinematics(robot.random((), 5))
     found = robot.ik(T)
-    assert found.status == "family"
-    other = "j6" if found.families[0][0].joint != "j6" else "j2"
-    sliced = solve_ik(robot, T, slices=12, redundant=other)
-    joint = robot.joint_names.index(found.families[0][0].joint)
+    assert found.status == "self-motion"
+    other = "j6" if found.self_motions[0][0].joint != "j6" else "j2"
+    sliced = solve_ik(robot, T, samples=12, redundant_joint=other)
+    joint = robot.joint_names.index(found.self_motions[0][0].joint)
     for q in sliced.q[:: max(1, len(sliced.q) // 4)]:
         limits = {robot.joint_names[joint]: (q[joint], q[joint])}
-        assert any(low_to_high(family, q[joint]) for family in found.families[0])
+        assert any(low_to_high(family, q[joint]) for family in found.self_motions[0])
         assert np.abs(short(solve_ik(robot, T, limits=limits).q - q)).max(axis=1).min() < 1e-6
 
 
@@ -131,10 +132,10 @@ def test_few_slices_find_what_lies_between_them():
 def test_limits_that_exclude_all_are_decided():
     robot = zveno.load("iiwa14")
     T = robot.forward_kinematics(robot.random((), 4))
-    least = min(abs(family.q[:, 5]).min() for family in robot.ik(T).families[0])
+    least = min(abs(family.q[:, 5]).min() for family in robot.ik(T).self_motions[0])
     none = robot.ik(T, limits={"joint6": (-0.1, 0.1)})
     assert none.status == "excluded by limits"
-    assert 0.0 < none.exceeded[5] < least - 0.1 + 1e-3
+    assert 0.0 < none.limit_excess[5] < least - 0.1 + 1e-3
     beyond = T.copy()
     beyond[:3, 3] = [0.0, 0.0, 9.0]
     assert robot.ik(beyond).status == "unreachable"
@@ -145,8 +146,8 @@ def test_a_short_part_between_two_limits_is_listed():
     robot = zveno.load("panda")
     q = np.array([0.88669742, -0.23024938, 2.88971052, -2.51189825, 2.89323236, 0.52548705, 2.26227534])
     found = robot.ik(robot.forward_kinematics(q))
-    assert found.status == "family"
-    short_parts = [family for family in found.families[0] if np.abs(family.q - q).max() < 0.1]
+    assert found.status == "self-motion"
+    short_parts = [family for family in found.self_motions[0] if np.abs(family.q - q).max() < 0.1]
     assert len(short_parts) == 1
     assert {end.split()[0] for end in short_parts[0].ends} == {"joint3", "joint5"}
 
@@ -159,12 +160,12 @@ def test_batches_files_and_texts(tmp_path):
     assert batch.status[1] == one.status
     assert np.abs(batch.of(1) - one.q).max() < 1e-9
     loaded = load_result(batch.save(tmp_path / "ik.json"))
-    mine, theirs = batch.families[1][0], loaded.families[1][0]
+    mine, theirs = batch.self_motions[1][0], loaded.self_motions[1][0]
     assert (mine.interval, mine.ends, mine.joint) == (theirs.interval, theirs.ends, theirs.joint)
     assert np.array_equal(mine.turns, theirs.turns)
-    entry = json.loads(json.dumps(solutions_data(one)))["poses"][0]["families"][0]
+    entry = json.loads(json.dumps(values(one.describe())))["poses"][0]["self_motions"][0]
     assert entry["joint"] == "joint3"
-    assert entry["interval"] == list(one.families[0][0].interval)
+    assert entry["interval"] == list(one.self_motions[0][0].interval)
     assert "joint3 from" in one.summary
 
 
@@ -177,9 +178,9 @@ def test_progress_of_batches_is_told():
 
 def test_a_number_of_slices_gives_a_sample():
     robot = zveno.load("panda")
-    found = solve_ik(robot, robot.forward_kinematics(robot.random((), 1)), slices=16)
+    found = solve_ik(robot, robot.forward_kinematics(robot.random((), 1)), samples=16)
     assert found.status == "sampled"
-    assert not found.families[0][0].joint
+    assert not found.self_motions[0][0].joint
 
 
 def test_turning_points_of_a_plane_curve():

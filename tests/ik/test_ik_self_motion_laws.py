@@ -8,6 +8,7 @@ from ik_answers import robot_of
 from ik_arms import general_arms
 
 import zveno
+from tiers import few
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.newton import lanes_of
 from zveno.ik.redundant.self_motion.advance import HAPPENED, LONGEST_STEP, advanced
@@ -18,7 +19,7 @@ from zveno.ik.redundant.self_motion.motions import without_limits
 from zveno.ik.redundant.self_motion.plane_curves import PlaneCurve, _Bounds, harmonics, turning_points
 from zveno.mechanism import Limits
 
-GEN3 = pytest.param("gen3", marks=pytest.mark.slow)
+GEN3 = pytest.param("gen3", marks=pytest.mark.laws)
 SEVEN = ("panda", "iiwa14", "xarm7", GEN3, "random", "random with limits")
 
 
@@ -29,6 +30,7 @@ def arm_of(name):
     return robot_of(general_arms(1, 12, joints=7)[0], limits)
 
 
+@pytest.mark.laws(after=2)
 @pytest.mark.parametrize("name", SEVEN)
 def test_the_bits_of_an_answer_do_not_depend_on_the_batch(name):
     robot = arm_of(name)
@@ -41,7 +43,7 @@ def test_the_bits_of_an_answer_do_not_depend_on_the_batch(name):
         assert batch.status[i] == one.status
         assert np.array_equal(batch.of(i), one.q)
         assert np.array_equal(batch.of(i), backwards.of(len(T) - 1 - i))
-        for mine, alone in zip(batch.families.get(i, ()), one.families.get(0, ()), strict=True):
+        for mine, alone in zip(batch.self_motions.get(i, ()), one.self_motions.get(0, ()), strict=True):
             assert np.array_equal(mine.q, alone.q)
             assert np.array_equal(mine.turns, alone.turns)
             assert (mine.interval, mine.ends, mine.closed) == (alone.interval, alone.ends, alone.closed)
@@ -53,23 +55,24 @@ def test_another_joint_is_sliced_where_the_first_leaves_doubt():
     q = [-6.0736771838583525, -1.3737882181838956, 0.5005302260146642, 2.3202164492782296, -5.25005171200931]
     T = robot.forward_kinematics([*q, 1.383638710196932, 4.287911411838348])
     found = robot.ik(T)
-    assert (found.status, {curve.joint for curve in found.families[0]}) == ("family", {"joint5"})
+    assert (found.status, {curve.joint for curve in found.self_motions[0]}) == ("self-motion", {"joint5"})
     assert found.residual.max() < 1e-9
-    named = robot.ik(T, redundant="joint4")
-    assert (named.status, {curve.joint for curve in named.families[0]}) == ("sampled", {"joint4"})
+    named = robot.ik(T, redundant_joint="joint4")
+    assert (named.status, {curve.joint for curve in named.self_motions[0]}) == ("sampled", {"joint4"})
     for row in named.q:  # each lies on one of the curves: a listed configuration of which is not far
         off = [
-            np.abs((curve.q - row + np.pi) % (2 * np.pi) - np.pi).max(axis=1).min() for curve in found.families[0]
+            np.abs((curve.q - row + np.pi) % (2 * np.pi) - np.pi).max(axis=1).min()
+            for curve in found.self_motions[0]
         ]
         assert min(off) < 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 def test_curves_of_a_wrist_that_misses_by_a_third_of_a_millimetre_are_decided():
     """Of a Gen3 pairs of curves are 1e-3 rad apart in most planes, not in those of a joint of the wrist."""
     robot = zveno.load("gen3")
     T = robot.forward_kinematics(robot.random(4, 21))
-    assert list(robot.ik(T).status).count("family") >= 3
+    assert list(robot.ik(T).status).count("self-motion") >= 3
 
 
 def polynomial(A, s, u):
@@ -78,7 +81,7 @@ def polynomial(A, s, u):
     return [np.einsum("ni,ij,nj->n", S[i], A, U[j]) for i, j in ((0, 0), (0, 1), (1, 0), (0, 2))]
 
 
-@pytest.mark.parametrize("degree", [2, 4, 7])
+@pytest.mark.parametrize("degree", few([4, 2, 7], 1))
 def test_cells_tell_from_zero_only_what_has_no_zero(degree):
     """Random points of cells: where F, F_u, F_s or F_uu is said to have no zero, it has one sign."""
     rng = np.random.default_rng(degree)
@@ -107,7 +110,7 @@ def test_cells_tell_from_zero_only_what_has_no_zero(degree):
     assert max(abs(at[0]).max(), abs(at[1]).max()) < 1e-9
 
 
-@pytest.mark.parametrize("degree", [2, 6])
+@pytest.mark.parametrize("degree", few([2, 6], 1))
 def test_no_turning_point_of_a_polynomial_is_missed(degree):
     """Newton's method from a grid finds none that is neither listed nor in an interval of doubt."""
     rng = np.random.default_rng(degree)

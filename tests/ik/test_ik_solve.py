@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.ik import choose, problem_of, scan, solve_ik
-from zveno.ik.numbers import Grid, global_extremum
-from zveno.ik.solve import METHODS
+from tiers import every, few
+from zveno.ik import scan
+from zveno.ik.ik_problem import problem_of
+from zveno.ik.solve import METHODS, solve_ik
 from zveno.mechanism import Continuous, Frame, Helical, Joint, Limits, Link, Prismatic, Revolute, assemble
+from zveno.scanning import Grid, global_extremum
 from zveno.spatial.transforms import transform
 
 SIX_JOINTS = ("puma560", "ur5", "stanford", "doc004_arm", "tx40")
@@ -40,7 +42,7 @@ def check(robot, q, T, found, limits=True, tolerance=1e-9):
     assert np.all(np.isnan(found.q) == (np.arange(found.q.shape[1]) >= found.count[:, None])[..., None])
 
 
-@pytest.mark.parametrize("name", [*SIX_JOINTS, "scara", "planar2"])
+@pytest.mark.parametrize("name", every([*SIX_JOINTS, "scara", "planar2"]))
 @pytest.mark.parametrize("limits", [True, False])
 def test_solutions_obey_the_laws(name, limits):
     """By every method that applies: one that is added is tested by being listed."""
@@ -60,7 +62,7 @@ def test_solutions_obey_the_laws(name, limits):
         assert np.nanmax(solutions.residual) < 1e-9
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_random_arms_against_dense_multistart(seed):
     """Independent truth: 300 random starts of damped Gauss–Newton on NumPy matrices."""
     rng = np.random.default_rng(seed)
@@ -230,7 +232,7 @@ def test_survivors_are_doubled_while_solutions_turn_up(monkeypatch):
 def test_workers_do_not_change_the_answer():
     robot = zveno.load("stanford")
     T = robot.forward_kinematics(robot.random(150, 6))
-    before = zveno.get_threads()
+    before = zveno.kernels.threads.get_threads()
     try:
         zveno.set_threads(1)
         one = solve_ik(robot, T, method="scan")
@@ -247,9 +249,9 @@ def test_choosing():
     q = robot.random(6, 3)
     T = robot.forward_kinematics(q)
     found = solve_ik(robot, T, method="scan", windings=True)
-    assert np.abs(choose.nearest(found, q) - q).max() < 1e-6
-    best = choose.best_conditioned(found)
-    middle = choose.farthest_from_limits(found, robot)
+    assert np.abs(found.nearest_to(q) - q).max() < 1e-6
+    best = found.sorted_by("condition").q[:, 0]
+    middle = found.sorted_by("limit distance").q[:, 0]
     for k in range(6):
         own = found.of(k)
         condition = [np.linalg.cond(J) for J in robot.jacobian(own)]
@@ -257,7 +259,7 @@ def test_choosing():
         assert condition[chosen] < 3 * min(condition)
         margin = np.min(np.minimum(own - robot.lower, robot.upper - own) / (robot.upper - robot.lower), axis=1)
         assert np.array_equal(middle[k], own[np.argmax(margin)])
-    highest = choose.chosen(found, lambda own: -own[..., 1])
+    highest = found.sorted_by(lambda own: -own[..., 1]).q[:, 0]
     assert np.allclose(highest[:, 1], np.nanmax(found.q[..., 1], axis=1))
 
 
@@ -267,7 +269,7 @@ def test_results_are_saved_and_loaded(tmp_path):
     again = zveno.load_result(found.save(tmp_path / "ik.json"))
     assert np.array_equal(again.q, found.q)
     assert again.summary == found.summary
-    assert len(again.families[0]) == len(found.families[0])
+    assert len(again.self_motions[0]) == len(found.self_motions[0])
 
 
 def test_a_pose_that_is_not_there_is_said():

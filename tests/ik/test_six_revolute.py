@@ -7,6 +7,7 @@ import pytest
 from ik_answers import wrapped
 from ik_arms import dh_arm, general_arms, industrial_arms, known_arms, manseur_doty, manseur_doty_pose, turns
 
+from tiers import every, few
 from zveno.ik.six_revolute import roots
 from zveno.ik.six_revolute.arm import Arm, merged
 from zveno.ik.six_revolute.equations import (
@@ -111,7 +112,7 @@ def polynomial_with(zeros, degree=roots.DEGREE):
     return p * (2 + np.cos(y)) ** (degree - len(zeros) // 2)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", few(range(8)))
 def test_all_zeros_are_isolated(seed):
     rng = RNG(seed)
     zeros = np.sort(rng.uniform(-np.pi, np.pi, 2 * rng.integers(0, 7)))
@@ -122,7 +123,7 @@ def test_all_zeros_are_isolated(seed):
     np.testing.assert_allclose(np.sort(wrapped(found.y)), zeros, atol=1e-7)
 
 
-@pytest.mark.parametrize("gap", [1e-2, 1e-3, 1e-4, 1e-5, 3e-6, 0.0])
+@pytest.mark.parametrize("gap", every([1e-2, 1e-3, 1e-4, 0.0, 1e-5, 3e-6]))
 def test_close_zeros_are_resolved_or_reported(gap):
     zeros = np.array([0.7, 0.7 + gap, -2.0, 1.9])
     found = roots.isolate(roots.polynomials(polynomial_with(zeros)[None]))
@@ -147,7 +148,7 @@ def test_zeros_elsewhere_are_not_sought():
 # --- solutions
 
 
-@pytest.mark.parametrize("name", list(KNOWN))
+@pytest.mark.parametrize("name", every(KNOWN))
 def test_known_arms_find_what_made_the_pose(name):
     arm = KNOWN[name]
     q, T = arm.poses(200)
@@ -170,7 +171,9 @@ def test_sixteen_of_sixteen():
     assert found.sure.all()
 
 
-@pytest.mark.parametrize("arm", general_arms(3, seed=7) + industrial_arms(6, seed=8), ids=lambda arm: arm.name)
+@pytest.mark.parametrize(
+    "arm", every(general_arms(3, seed=7) + industrial_arms(6, seed=8)), ids=lambda arm: arm.name
+)
 def test_nothing_is_missing_beside_dense_newton(arm):
     q, T = arm.poses(25)
     ready = Arm(arm.F)
@@ -217,7 +220,7 @@ def test_size_does_not_matter(factor):
     assert max(distance(same.q[same.pose == i], scaled.q[scaled.pose == i]).max() for i in range(40)) < 1e-6
 
 
-@pytest.mark.parametrize("size", [1e-12, 1e-9, 1e-6, 1e-3])
+@pytest.mark.parametrize("size", few([1e-12, 1e-6, 1e-9, 1e-3]))
 def test_geometry_near_a_special_class(size):
     a = np.array([0, 0.4318, 0.0203, 0, 0, 0]) + size
     arm = dh_arm(

@@ -7,6 +7,7 @@ import pytest
 from ik_answers import wrapped
 
 import zveno
+from tiers import few
 from zveno.ik import six_revolute
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.redundant import seven_revolute
@@ -26,7 +27,7 @@ def found(problem, q, raw):
     return np.array([abs(wrapped(raw.x[i, : raw.count[i]] - q[i])).max(1).min(initial=9) for i in range(len(q))])
 
 
-@pytest.mark.parametrize("name", ["puma560", "ur5", "ur10", "tx40", "doc004_arm"])
+@pytest.mark.parametrize("name", few(["puma560", "ur5", "ur10", "tx40", "doc004_arm"]))
 @pytest.mark.parametrize("limits", [True, False])
 def test_built_in_robots(name, limits):
     robot = zveno.load(name)
@@ -58,7 +59,7 @@ def test_limits_prune_and_never_lose():
     np.testing.assert_array_equal(inside.sum(1), kept.sum(1))
 
 
-@pytest.mark.parametrize("name", ["puma560", "tx40", "gen3"])
+@pytest.mark.parametrize("name", few(["puma560", "tx40", "gen3"], 1))
 def test_excess_over_limits_is_that_of_the_problem(name):
     problem = problem_of(zveno.load(name))
     q = np.random.default_rng(1).uniform(-7, 7, (4000, problem.n))
@@ -117,7 +118,7 @@ def test_the_curve_vanishes_at_its_roots():
 def test_the_curve_knows_what_limits_leave():
     robot = zveno.load("puma560")
     T = robot.forward_kinematics(robot.random(12, 5))
-    for pose, count in zip(T, zveno.solve_ik(robot, T).count, strict=True):
+    for pose, count in zip(T, robot.ik(T).count, strict=True):
         drawn = curve(problem_of(robot), pose)
         assert len(drawn.solutions) == 8
         assert drawn.inside.sum() == count
@@ -137,7 +138,7 @@ SEVEN = [
 ]
 
 
-@pytest.mark.parametrize(("name", "coordinate"), SEVEN)
+@pytest.mark.parametrize(("name", "coordinate"), few(SEVEN, 1))
 def test_slices_of_seven_joints(name, coordinate):
     robot = zveno.load(name)
     problem = problem_of(robot)
@@ -153,7 +154,7 @@ def test_slices_of_seven_joints(name, coordinate):
         assert abs(wrapped(slices.x[slices.pose == i] - q[i])).max(1).min() < 1e-6
 
 
-@pytest.mark.parametrize(("name", "coordinate"), SEVEN)
+@pytest.mark.parametrize(("name", "coordinate"), few(SEVEN, 1))
 def test_slices_miss_nothing_that_many_starts_find(name, coordinate):
     robot = zveno.load(name)
     problem = problem_of(robot)
@@ -192,7 +193,9 @@ def test_a_joint_that_is_not_redundant_cannot_be_held():
     assert not seven_revolute.applies(problem_of(zveno.load("iiwa14")), 3)
 
 
-@pytest.mark.parametrize(("name", "slices"), [("panda", 48), ("panda", None), ("iiwa14", None), ("xarm7", None)])
+@pytest.mark.parametrize(
+    ("name", "slices"), few([("panda", 48), ("panda", None), ("iiwa14", None), ("xarm7", None)], 1)
+)
 def test_slices_with_a_closed_form_need_no_elimination(monkeypatch, name, slices):
     """Its kernels take five seconds to build."""
 
@@ -204,8 +207,8 @@ def test_slices_with_a_closed_form_need_no_elimination(monkeypatch, name, slices
     tool[2, 3] = 0.123  # a problem that nobody has asked for yet
     robot = zveno.load(name).with_tool(tool)
     T = robot.forward_kinematics(robot.random(3, 4))
-    found = robot.ik(T, slices=slices)
-    assert set(found.status) == {"family" if slices is None else "sampled"}
+    found = robot.ik(T, samples=slices)
+    assert set(found.status) == {"self-motion" if slices is None else "sampled"}
     for i in range(3):
         assert found.count[i] > 0
         assert abs(robot.forward_kinematics(found.of(i)) - T[i]).max() < 1e-9
@@ -216,7 +219,7 @@ CHOSEN = {"panda": (6, 48), "xarm7": (2, 16), "iiwa14": (2, 16), "gen3": (2, 16)
 to be joined on a third of its self-motions, 16 slices of joint 3 on a fifth."""
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", few(CHOSEN, 1))
 def test_slices_are_of_a_joint_with_a_closed_form_if_it_samples_as_finely(name):
     robot = zveno.load(name)
     problem = problem_of(robot)
@@ -225,19 +228,19 @@ def test_slices_are_of_a_joint_with_a_closed_form_if_it_samples_as_finely(name):
     assert (seven_revolute.closed_form(problem, chosen.coordinate) is not None) == (name in ("panda", "iiwa14"))
     T = robot.forward_kinematics(robot.random(8, 5))
     most = problem.steps[2].joint  # the upper arm's own axis, which turns in the self-motions of all four
-    dense = robot.ik(T, redundant=most, slices=64)
+    dense = robot.ik(T, redundant_joint=most, samples=64)
 
     def gap(found):
         """How far solutions on a finer grid are from the nearest one listed, on average."""
         away = [abs(wrapped(dense.of(i)[:, None] - found.of(i))).max(2).min(1) for i in range(len(T))]
         return np.concatenate(away).mean()
 
-    by_choice, by_most = robot.ik(T, slices=chosen.slices), robot.ik(T, redundant=most, slices=16)
+    by_choice, by_most = robot.ik(T, samples=chosen.slices), robot.ik(T, redundant_joint=most, samples=16)
     assert set(by_choice.status) == {"sampled"}
     assert gap(by_choice) < 1.2 * gap(by_most)
     others = [k for k in range(7) if k != chosen.coordinate and seven_revolute.closed_form(problem, k) is not None]
     for k in others if chosen.coordinate == 2 else ():
-        assert gap(robot.ik(T, redundant=problem.steps[k].joint, slices=16)) > gap(by_choice)
+        assert gap(robot.ik(T, redundant_joint=problem.steps[k].joint, samples=16)) > gap(by_choice)
 
 
 def test_a_joint_can_be_named_and_a_narrow_one_comes_first():

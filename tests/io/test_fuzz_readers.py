@@ -14,33 +14,28 @@ from benchmarks.fuzz_mutations import mutated
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slowly import most_slow
-
-N_INPUTS, N_SLOW = 200, 25
-"""Inputs of a reader; of one that starts a process for every file."""
+N_INPUTS = 200
+"""Inputs of a reader."""
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_seeds_are_read(tmp_path, name):
     target = TARGETS[name]
-    if name in ("mjcf", "xml"):
-        pytest.importorskip("mujoco")
     for seed in target.seeds():
         if not seed.startswith(b"10.0,"):  # rows without a header need to be told what they are
             assert outcome(target, seed, tmp_path) == "read"
 
 
-@pytest.mark.parametrize("name", most_slow(TARGETS, 2))
+@pytest.mark.attack
+@pytest.mark.parametrize("name", TARGETS)
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the limits of a POSIX process")
 def test_mutated_files_are_refused_or_finite(tmp_path_factory, name):
     target, folder = TARGETS[name], tmp_path_factory.mktemp("fuzz")
-    if name in ("mjcf", "xml"):
-        pytest.importorskip("mujoco")
     seeds = target.seeds()
 
     # The same inputs in every run, so that a failure is of the change at hand; the campaign looks for new ones.
     @settings(
-        max_examples=N_SLOW if name == "log_parquet" else N_INPUTS,
+        max_examples=N_INPUTS,
         database=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),
@@ -50,11 +45,6 @@ def test_mutated_files_are_refused_or_finite(tmp_path_factory, name):
         assert outcome(target, mutated(seeds, Random(f"{name} {seed}")), folder) in ("read", "refused")
 
     check()
-
-
-def test_a_recording_that_ends_the_process_of_polars_is_refused(tmp_path):
-    target = TARGETS["log_parquet"]
-    assert outcome(target, mutated(target.seeds(), Random("7 log_parquet 364")), tmp_path) == "refused"
 
 
 def test_a_finding_is_not_taken_for_an_error_of_ours(tmp_path):

@@ -7,11 +7,12 @@ import warnings
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from urdf_models import ARM, joint_text
 
 from growth import grows_linearly
+from tiers import examples
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
 from zveno.io import xml
 from zveno.io.urdf import parse_urdf, read_urdf
@@ -229,6 +230,7 @@ BOMBS: dict[str, tuple[Callable[[int], str], int, str]] = {
 }
 
 
+@pytest.mark.laws(after=1)
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_are_cheap(name):
     text_of, n, words = BOMBS[name]
@@ -254,7 +256,7 @@ def test_the_number_of_elements_is_bounded(monkeypatch):
 
 # --- anything at all
 
-QUIET = settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+QUIET = examples(20, 300, suppress_health_check=[HealthCheck.too_slow])
 
 
 def read_or_refuse(data):

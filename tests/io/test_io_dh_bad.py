@@ -7,9 +7,10 @@ import warnings
 import numpy as np
 import pytest
 from dh_tables import ROW, TOP
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tiers import examples
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
 from zveno.io.dh import dh_mechanism
 
@@ -132,7 +133,7 @@ def test_the_number_of_rows_is_bounded():
         dh_mechanism(f'convention = "standard"\nunit = "m"\nangle = "rad"\n{rows}', file="big.toml")
 
 
-@settings(max_examples=150, deadline=None)
+@examples(15, 150)
 @given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=5))
 def test_only_our_errors_escape(entries):
     row = {"alpha": 0, "a": 0, "d": 0, "theta": 0} | entries
@@ -140,7 +141,7 @@ def test_only_our_errors_escape(entries):
     _harmless(lambda: dh_mechanism(text))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(10, 100)
 @given(st.text(max_size=60))
 def test_any_text_is_read_or_refused(text):
     _harmless(lambda: dh_mechanism(text))

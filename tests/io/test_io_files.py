@@ -168,12 +168,12 @@ CORRUPT[60:90] = bytes(30)
     ("data", "words"),
     [
         (b"", "it is empty"),
-        (b"x,y\n1,2\n", "it is no .npz file"),
-        (npy(np.zeros(3)), "an .npy file renamed"),
-        (BOMB, "would take 32 MB, and at most 16 MB"),
+        (b"x,y\n1,2\n", "not a zip archive"),
+        (npy(np.zeros(3)), "not a zip archive"),
+        (BOMB, "would take 32 MB unpacked, and at most 16 MB"),
         (
             packed({"a.npy": described(header("<f8", "10**12"))}),
-            "description",
+            "not a NumPy array file",
         ),
         (packed({"a.npy": described(header("<f8", "1000000000000"))}), "cut off"),
         (packed({"a.npy": described(header("<U0", "1000000000000"))}), "cut off"),
@@ -181,13 +181,14 @@ CORRUPT[60:90] = bytes(30)
             packed({"a.npy": described(header("|O", "1"), b"cos\nsystem\n")}),
             "plain",
         ),
-        (packed({"a.npy": described("(" * 5000)}), "description is damaged"),
+        (packed({"a.npy": described("(" * 5000)}), "not a NumPy array file"),
+        (packed({"a.npy": npy(np.ones(3, complex))}), "array a: it holds complex numbers"),
         (packed({"a.npy": b""}), "array a: it is empty"),
-        (packed({"xl/workbook.xml": b"<a/>"}), "which is no array"),
+        (packed({"xl/workbook.xml": b"<a/>"}), "which is not an array"),
         (bytes(ENCRYPTED), "encrypted"),
         (bytes(CORRUPT), "damaged"),
-        (BOMB[:200], "cut off or damaged"),
-        (packed({f"{k}.npy": b"" for k in range(30_000)}, zipfile.ZIP_STORED), "too many entries"),
+        (BOMB[:200], "damaged"),
+        (packed({f"{k}.npy": b"" for k in range(30_000)}, zipfile.ZIP_STORED), "too many parts"),
     ],
 )
 def test_odd_npz_files(tmp_path, data, words):
@@ -239,7 +240,7 @@ def test_an_input_is_never_overwritten(tmp_path):
 )
 def test_foreign_files_only_by_force(tmp_path, foreign):
     path = write_text(tmp_path / "README.md", foreign)
-    with pytest.raises(ZvenoError, match=r"README.md: it exists.*--force"):
+    with pytest.raises(ZvenoError, match=r"README.md: it exists.*--overwrite"):
         write_text(path, "lost", force=False)
     assert path.read_text() == foreign
     write_text(path, "new", force=True)

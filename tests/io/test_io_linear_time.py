@@ -8,7 +8,6 @@ from contextlib import suppress
 import pytest
 
 from growth import grows_linearly
-from slowly import most_slow
 from zveno.errors import ZvenoError
 from zveno.io import load_mechanism
 from zveno.io.dh import dh_mechanism
@@ -72,7 +71,8 @@ CASES: dict[str, tuple[Callable, Callable[[int], str], int]] = {
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", most_slow(CASES))
+@pytest.mark.attack
+@pytest.mark.parametrize("name", CASES)
 def test_four_times_the_text_takes_about_four_times_as_long(tmp_path, name):
     read, text, n = CASES[name]
 
@@ -88,6 +88,7 @@ def test_four_times_the_text_takes_about_four_times_as_long(tmp_path, name):
     assert grows_linearly(task, n)
 
 
+@pytest.mark.laws
 def test_errors_do_not_compare_or_show_words_without_end():
     def task(n: int) -> Callable[[], None]:
         long = "x" * n

@@ -23,6 +23,7 @@ from zveno.spatial import inertia
 mujoco = pytest.importorskip("mujoco")
 
 
+@pytest.mark.laws(after=8)
 @pytest.mark.parametrize("seed", range(25))
 def test_random_models_move_as_in_mujoco(seed):
     text = Generator(seed).text()

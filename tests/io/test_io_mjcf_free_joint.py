@@ -35,7 +35,7 @@ def test_accelerations_are_those_of_mujoco(armature, arm):
     rng = np.random.default_rng(3)
     for _ in range(5):
         q, v, tau = robot.random(rng=rng), rng.normal(size=robot.n_v), rng.normal(size=robot.n_v)
-        R = robot.forward_kinematics(q, frames=[robot.mechanism.links[1].name])[0, :3, :3]
+        R = robot.frame_poses(q, frames=[robot.mechanism.links[1].name])[0, :3, :3]
         data.qpos[:], data.qvel[:3], data.qvel[3:] = q, R @ v[:3], v[3:]
         data.qfrc_applied[:3], data.qfrc_applied[3:] = R @ tau[:3], tau[3:]
         mujoco.mj_forward(model, data)

@@ -71,12 +71,12 @@ def test_ordinary_robots_are_not_remarked_upon(recwarn):
 def test_a_robot_that_cannot_move_is_not_simulated():
     for links, joints in (([Link("a")], []), ([Link("a"), Link("b")], [Joint("j", "a", "b")])):
         with pytest.raises(ModelError, match="no joint that moves"):
-            zveno.simulate(zveno.Robot(assemble("x", links, joints)), np.zeros(0))
+            zveno.Robot(assemble("x", links, joints)).simulate(np.zeros(0))
 
 
 def test_plans_of_too_many_postures_are_refused():
     with pytest.raises(ZvenoError, match="1000000000 postures are more than can be planned"):
-        zveno.plan_poses(zveno.load("puma560"), "position", 1_000_000_000)
+        zveno.calibration.plan_poses(zveno.load("puma560"), "position", 1_000_000_000)
 
 
 def test_axes_and_poses_whose_squares_overflow_are_refused(tmp_path):

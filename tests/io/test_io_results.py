@@ -8,7 +8,8 @@ import pytest
 
 from mechanisms import random_mechanism
 from zveno.errors import ZvenoError
-from zveno.io.results import Result, decode, encode, hash_of, load_result, registered
+from zveno.io.results import decode, encode, hash_of, load_result, registered
+from zveno.report.result import Result
 
 
 @registered
@@ -18,6 +19,10 @@ class Example(Result):
     mechanism: object = None
     status: str = "good"
     extra: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def summary(self) -> str:
+        return "an example"
 
 
 def test_round_trip(tmp_path):

@@ -90,6 +90,8 @@ def test_positions_that_jump_for_one_sample_are_left_out(robot):
         ({300: 0.299}, [300], "line 300 repeats the time"),
         ({300: 0.250, 301: 0.251, 302: 0.252}, [300, 301, 302], "goes back at line 300, 301, 302"),
         ({999: 1e12}, [999], "the time of line 999 jumps"),
+        ({0: 1e12}, [0], "the time of line 0 jumps"),
+        ({0: -1e12}, [0], "the time of line 0 jumps"),
     ],
 )
 def test_single_wrong_times_are_left_out_and_named(robot, spoil, lost, words):

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ NAMES = st.sampled_from(
 )
 
 
+@pytest.mark.attack
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(names=st.lists(NAMES, min_size=1, max_size=9), rows=st.lists(st.lists(CELLS, max_size=9), max_size=30))
 def test_tables_of_anything(tmp_path, names, rows):
@@ -25,7 +27,7 @@ def test_tables_of_anything(tmp_path, names, rows):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            log = zveno.read_log(file, zveno.load("planar2"), gains=1.0)
+            log = zveno.identification.read_log(file, zveno.load("planar2"), gains=1.0)
         except zveno.ZvenoError:
             return
     whole = log.arrays()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
-from zveno.kernels import math as zm
+from zveno.kernels import ops as zm
 
 CONSTANTS = (0.0, 1.0, -1.0, 2.0, 0.5, 3.0, -0.7)
 
@@ -45,11 +45,11 @@ ALL = SMOOTH | {
     "floor": lambda a, b, c: zm.floor(3.0 * zm.sin(a)),
     "minimum": lambda a, b, c: zm.minimum(a, b),
     "maximum": lambda a, b, c: zm.maximum(a, b),
-    "less": lambda a, b, c: zm.select(zm.less(a, b), a, c),
-    "less_equal": lambda a, b, c: zm.select(zm.less_equal(a, b), b, c),
-    "equal": lambda a, b, c: zm.select(zm.equal(a, b), b, c),
-    "truth": lambda a, b, c: zm.select(a, b, -b),
-    "logic": lambda a, b, c: zm.select(
+    "less": lambda a, b, c: zm.where(zm.less(a, b), a, c),
+    "less_equal": lambda a, b, c: zm.where(zm.less_equal(a, b), b, c),
+    "equal": lambda a, b, c: zm.where(zm.equal(a, b), b, c),
+    "truth": lambda a, b, c: zm.where(a, b, -b),
+    "logic": lambda a, b, c: zm.where(
         zm.logical_and(zm.logical_or(zm.less(a, b), zm.less(c, 0.5)), zm.logical_not(zm.less(a, c))), a, -b
     ),
 }

@@ -6,7 +6,6 @@ import sys
 import numpy as np
 
 import zveno
-from zveno.function_methods import takes_frame
 from zveno.functions import FUNCTIONS
 
 
@@ -27,7 +26,7 @@ def functions(robot, n):
     given |= {name: rng.normal(size=(n, robot.n_v)) for name in ("v", "a", "tau")}
     for name, function in FUNCTIONS.items():
         options = {"frames": tuple(robot.link_names[-2:])} if name == "frame_poses" else {}
-        options |= {"frame": robot.link_names[-1]} if takes_frame(name) and not options else {}
+        options |= {"frame": robot.link_names[-1]} if "frame" in function.options else {}
         values = robot.kernel(name, **options)(*(given[word] for word in function.inputs))
         yield name, hashed(*(values if isinstance(values, tuple) else (values,)))
 
@@ -57,11 +56,13 @@ def main(what):
             ("loop over bodies", hashed(chain.forward_dynamics(q, v, 0 * v), chain.inverse_dynamics(q, v, v)))
         )
         arm = zveno.load("ur5")
-        run = arm.simulate(arm.random(7, 1), duration=0.05, control=zveno.PD(arm.neutral(), 30.0, 5.0))
+        run = arm.simulate(arm.random(7, 1), duration=0.05, control=zveno.simulation.PD(arm.neutral(), 30.0, 5.0))
         rows.append(("simulation", hashed(run.q, run.v, run.kinetic)))
-        grid = zveno.numbers.Grid.by_count(-np.ones(3), np.ones(3), 23)
-        objective = zveno.numbers.compiled(lambda x: zveno.math.sin(x[0] * x[1]) + zveno.math.exp(x[2]) * x[0], 3)
-        rows.append(("scan", hashed(zveno.numbers.extrema(grid, objective).values)))
+        grid = zveno.scanning.Grid.by_count(-np.ones(3), np.ones(3), 23)
+        objective = zveno.scanning.compile_function(
+            lambda x: zveno.ops.sin(x[0] * x[1]) + zveno.ops.exp(x[2]) * x[0], 3
+        )
+        rows.append(("scan", hashed(zveno.scanning.extrema(grid, objective).values)))
     for name, said in rows:
         print(f"{name}|{said}")
 

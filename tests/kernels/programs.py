@@ -7,9 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from zveno.kernels import cache
+from zveno.kernels import compile as door
+from zveno.kernels.builder import Outline
 from zveno.kernels.evaluate import evaluate as run
-from zveno.kernels.program import ARITY, Argument, Op, Program
-from zveno.kernels.sources import SOURCES
+from zveno.kernels.kernel import Kernel
+from zveno.kernels.program import ARITY, Argument, Graph, Op, Program
 
 
 class Builder:
@@ -35,7 +38,7 @@ class Builder:
     def program(self, **outputs: tuple[tuple[int, ...], list[int]]) -> Program:
         """The program with outputs given as name=(shape, nodes)."""
         op, args, value = zip(*self.nodes, strict=True) if self.nodes else ((), (), ())
-        return Program(
+        graph = Graph(
             name=self.name,
             inputs=self.inputs,
             outputs=tuple(Argument(key, shape) for key, (shape, _) in outputs.items()),
@@ -44,6 +47,7 @@ class Builder:
             value=np.array(value, dtype=np.float64),
             results=tuple(np.array(nodes, dtype=np.int32) for _, nodes in outputs.values()),
         )
+        return Program.straight(graph)
 
 
 def unary(op: Op) -> Program:
@@ -131,7 +135,9 @@ def evaluate(program: Program, *arrays, dtype=np.float64) -> tuple[np.ndarray, .
         Op.AND: lambda a, b: true(a) & true(b), Op.OR: lambda a, b: true(a) | true(b),
         Op.NOT: lambda a: ~true(a), Op.SELECT: lambda c, a, b: np.where(true(c), a, b),
     }  # fmt: skip
-    for op, args, value in zip(program.op.tolist(), program.args.tolist(), program.value, strict=True):
+    for op, args, value in zip(
+        program.graph.op.tolist(), program.graph.args.tolist(), program.graph.value, strict=True
+    ):
         if op == Op.INPUT:
             values.append(flat[args[0]][..., args[1]])
         elif op == Op.CONST:
@@ -145,13 +151,28 @@ def evaluate(program: Program, *arrays, dtype=np.float64) -> tuple[np.ndarray, .
         )
         if output.size
         else np.empty(batch + output.shape, dtype)
-        for output, nodes in zip(program.outputs, program.results, strict=True)
+        for output, nodes in zip(program.outputs, program.graph.results, strict=True)
     )
 
 
-def interpreted(key, make_program, dtype=None, lanes=None, inputs=None):
-    """In the place of `load_or_build`, where compiling would take most of the time: operation by operation."""
-    program = make_program()
+def compile(program: Program, dtype="float64", lanes: int | None = None) -> Kernel:
+    """A kernel built now and not kept on disk."""
+    key, options = f"program {door._Content(program).structure}", door.checked_options(dtype, lanes)
+    request = door._Request(key, (cache.__name__,), options, lambda known: (program, Outline({}, ())))
+    return request.kernel(request._loaded(*request.built(), from_cache=False))
+
+
+def load_or_build(key: str, make, dtype="float64", lanes: int | None = None) -> Kernel:
+    """A kernel by a key; `make` is called to trace it, a function of the arrays of `mixed`."""
+    inputs = {"q": (3,), "p": (2, 2)}
+    options, make = door.checked_options(dtype, lanes), door.made_by(make, "mixed", inputs)
+    request = door._Request(key, (cache.__name__,), options, make)
+    return request.kernel(request.code())
+
+
+def interpreted(request, code=None):
+    """In the place of `_Request.kernel`, where compiling would take most of the time: operation by operation."""
+    program = request.make(None)[0]
 
     def call(*arrays, out=None):
         result = run(program, *arrays)
@@ -167,5 +188,5 @@ def interpreted(key, make_program, dtype=None, lanes=None, inputs=None):
 def copied_package(folder: Path) -> Path:
     """A copy of the sources of the package, to be changed."""
     root = folder / "zveno"
-    shutil.copytree(SOURCES.root, root, ignore=shutil.ignore_patterns("__pycache__", "data"))
+    shutil.copytree(cache.ROOT, root, ignore=shutil.ignore_patterns("__pycache__", "data"))
     return root

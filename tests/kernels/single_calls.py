@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from zveno.kernels.calls import UfuncCall
-from zveno.kernels.kernel import Kernel, compile
+from kernels.programs import compile
+from zveno.kernels._calls import UfuncCall
+from zveno.kernels.kernel import Kernel
 from zveno.kernels.trace import trace
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from zveno.kernels import math as zm
-from zveno.kernels.structured.build import Builder
+from zveno.kernels import ops as zm
+from zveno.kernels.builder import Builder
 
 WIDTH = 3
 
@@ -31,12 +31,12 @@ def mixed(a, b):
 
 
 def folded(a):
-    return np.array([a[0] * a[1] - 0.5 * a[2], zm.select(zm.less(a[0], a[1]), a[2], 0.0), 0.5 * a[1]])
+    return np.array([a[0] * a[1] - 0.5 * a[2], zm.where(zm.less(a[0], a[1]), a[2], 0.0), 0.5 * a[1]])
 
 
 def compared(a):
     """A flag that falls sooner or later, and a number that tells how late; NaN counts as down."""
-    return np.array([zm.select(zm.less(0.1, zm.abs(a[0])), 1.0, 0.0)]), 0.5 * a
+    return np.array([zm.where(zm.less(0.1, zm.abs(a[0])), 1.0, 0.0)]), 0.5 * a
 
 
 def chosen_row(a):

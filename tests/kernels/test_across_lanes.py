@@ -7,17 +7,18 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from structured_programs import WIDTH, Recipe, random_program
 
-from zveno.kernels import math as zm
-from zveno.kernels.structured import across_lanes
-from zveno.kernels.structured.across_lanes import laid_across
-from zveno.kernels.structured.build import Builder, structured_program
-from zveno.kernels.structured.check import check
-from zveno.kernels.structured.evaluate import evaluate
-from zveno.kernels.structured.kernel import compiled_structured
+from tiers import examples
+from zveno.kernels import _lower as across_lanes
+from zveno.kernels import ops as zm
+from zveno.kernels._lower import laid_across
+from zveno.kernels.builder import Builder, structured_program
+from zveno.kernels.compile import compiled_structured
+from zveno.kernels.evaluate import evaluate
+from zveno.kernels.program import check
 
 TOLERANCE = 1e-12
 """Lanes fuse multiplications and additions; the programs keep their digits."""
@@ -180,7 +181,7 @@ def test_little_work_is_not_worth_the_lanes():
     assert not laid_across(structured_program(copied, 5)[0])
 
 
-@settings(max_examples=8, deadline=None)
+@examples(2, 8)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 5), batch=st.integers(1, 6))
 def test_random_programs_state_by_state(seed, n, batch):
     """With every loop laid across lanes that can be, however short."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernels.programs import Builder, evaluate, unary
-from zveno.kernels import elementary
-from zveno.kernels.kernel import compile
+from kernels.programs import Builder, compile, evaluate, unary
+from zveno.kernels import _elementary as elementary
 from zveno.kernels.program import Op
 
 

@@ -1,4 +1,4 @@
-"""Native code is loaded only from what this user or root owns and nobody else can change."""
+"""Native code is loaded only from a directory of this user with mode 0700."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from kernels.programs import mixed
-from zveno.errors import ZvenoError
-from zveno.kernels import cache, threads, trust
-from zveno.kernels.kernel import load_or_build
+from kernels.programs import load_or_build, mixed
+from zveno.errors import ZvenoError, ZvenoWarning
+from zveno.kernels import cache, threads
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 
@@ -24,8 +23,8 @@ def never():
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """The directory of a cache with one entry, two directories below one of the test's own."""
-    place = tmp_path / "above" / "cache"
+    """The directory of a cache with one entry."""
+    place = tmp_path / "cache"
     monkeypatch.setenv("ZVENO_CACHE_DIR", str(tmp_path / "before"))
     load_or_build("another", mixed)  # what all kernels share is kept with the first of a process
     monkeypatch.setenv("ZVENO_CACHE_DIR", str(place))
@@ -47,106 +46,30 @@ def entry(place) -> Path:
     return file
 
 
-@pytest.mark.parametrize("mode", [0o770, 0o720, 0o707, 0o702, 0o777, 0o1777])
-def test_a_directory_that_others_can_write(place, mode):
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o702, 0o1777])
+def test_a_directory_with_another_mode_is_not_used(place, mode):
     place.chmod(mode)
-    assert not is_taken()
-    file = entry(place)
-    assert file.exists()
-    place.chmod(0o755)
+    cache._warn_once.cache_clear()
+    with pytest.warns(ZvenoWarning, match=f"not kept: {place} must be yours alone .chmod 700"):
+        assert not is_taken()
+    assert not is_taken()  # said once
+    place.chmod(0o700)
     assert is_taken()
 
 
-@pytest.mark.parametrize("mode", [0o770, 0o702])
-def test_a_directory_above_that_others_can_write(place, mode):
-    place.parent.chmod(mode)
-    assert not is_taken()
-    place.parent.chmod(mode | 0o1000)  # as /tmp: others can write there, but not touch what is ours
-    assert is_taken()
-
-
-@pytest.mark.parametrize("mode", [0o660, 0o606, 0o622])
-def test_a_file_that_others_can_write(place, mode):
-    entry(place).chmod(mode)
-    assert not is_taken()  # and it is replaced by one that nobody else can write
-    assert entry(place).stat().st_mode & 0o777 == 0o600
-    assert is_taken()
-
-
-@pytest.mark.parametrize("which", ["file", "directory", "above"])
-def test_an_owner_who_is_neither_this_user_nor_root(place, monkeypatch, which):
-    path = {"file": entry(place), "directory": place, "above": place.parent}[which]
-    foreign = os.lstat(path).st_ino
-    plain, plain_file = os.lstat, os.fstat
-
-    def disowned(status):
-        values = list(status)
-        values[4] = os.getuid() + 12345  # st_uid
-        return os.stat_result(values) if status.st_ino == foreign else status
-
-    monkeypatch.setattr(os, "lstat", lambda path: disowned(plain(path)))
-    monkeypatch.setattr(os, "fstat", lambda number: disowned(plain_file(number)))
+def test_a_directory_of_another_owner_is_not_read(place, monkeypatch):
+    monkeypatch.setattr(os, "getuid", lambda: place.stat().st_uid + 12345)
     assert cache.read(entry(place).stem) is None
 
 
-def test_what_root_owns_is_trusted(place, monkeypatch):
-    if os.getuid() != 0:
-        pytest.skip("only root can make files of root")
-    monkeypatch.setattr(os, "getuid", lambda: 4711)
-    assert cache.read(entry(place).stem) is not None
-
-
-def test_links(place, tmp_path, monkeypatch):
-    # A link to a directory that nobody else can change is as good as that directory.
-    link = tmp_path / "link"
-    link.symlink_to(place)
-    monkeypatch.setenv("ZVENO_CACHE_DIR", str(link))
-    assert is_taken()
-    # One that leads through a directory of others is not.
-    shared = tmp_path / "shared"
-    shared.mkdir()
-    (shared / "inner").symlink_to(place)
-    shared.chmod(0o777)
-    link.unlink()
-    link.symlink_to(shared / "inner")
-    assert not is_taken()
-    shared.chmod(0o755)
-    assert is_taken()
-    link.unlink()
-    link.symlink_to(Path("shared") / ".." / "above" / "cache")
-    assert is_taken()
-    link.unlink()
-    link.symlink_to(link)
-    assert not is_taken()
-
-
-def test_entries_that_are_links_are_neither_read_nor_written_through(place, tmp_path):
-    file, elsewhere = entry(place), tmp_path / "elsewhere"
-    file.rename(elsewhere)
-    content = elsewhere.read_bytes()
-    file.symlink_to(elsewhere)
-    assert not is_taken()
-    assert elsewhere.read_bytes() == content
-    assert not entry(place).is_symlink()
-    with pytest.raises(OSError, match="exists"):
-        trust.write_private(entry(place), b"")
-
-
-def test_a_pipe_does_not_block(place):
-    file = entry(place)
-    file.unlink()
-    os.mkfifo(file)
-    assert not is_taken()
-
-
-def test_missing_directories_are_made_for_this_user_alone(tmp_path, monkeypatch):
-    monkeypatch.setenv("ZVENO_CACHE_DIR", str(tmp_path / "a" / "b" / "c"))
+def test_a_missing_directory_is_made_for_this_user_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("ZVENO_CACHE_DIR", str(tmp_path / "a" / "b"))
     old = os.umask(0)
     try:
         load_or_build("key", mixed)
     finally:
         os.umask(old)
-    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("a", "a/b", "a/b/c")] == [0o700] * 3
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
     assert is_taken()
 
 
@@ -194,40 +117,28 @@ def forged(place, change):
     file.write_bytes(body + hashlib.sha256(body).digest())
 
 
+@pytest.mark.laws(after=6)
 @pytest.mark.parametrize(
     "change",
     [
-        {"name": 3},
-        {"name": None},
-        {"inputs": None},
-        {"inputs": [["q", [3]]]},
-        {"inputs": [["q", [2**60]], ["p", []]]},
-        {"inputs": [["q", [-1]], ["p", []]]},
-        {"inputs": [["q", ["3"]], ["p", []]]},
-        {"inputs": {"q": [3]}},
         {"outputs": [["y"]]},
         {"outputs": "y"},
-        {"outputs": [[1, [2]]]},
-        {"dtype": "<f4"},
-        {"dtype": "O"},
-        {"dtype": ["<f8"]},
-        {"lanes": 64},
-        {"lanes": "4"},
-        {"lanes": None},
-        {"operations": {}},
-        {"operations": {"adds": 1, "more": 2}},
-        {"operations": None},
+        {"outputs": [[1, [2]], 3]},
+        {"operations": [{"adds": 1, "more": 2}]},
+        {"operations": 3},
+        {"n_slots": None},
+        {"direct": 3},
+        {"unread": ["x"]},
+        {"patterns": []},
         {"length": 0},
         {"length": 2**32 - 1},
     ],
     ids=str,
 )
-def test_forged_headers_mean_not_found(place, change):
+def test_headers_that_make_no_sense_mean_not_found(place, change):
     forged(place, change)
-    program = mixed()
-    inputs = {argument.name: argument.shape for argument in program.inputs}
-    assert not load_or_build("key", mixed, inputs=inputs).from_cache
-    assert load_or_build("key", never, inputs=inputs).from_cache
+    assert not load_or_build("key", mixed).from_cache
+    assert load_or_build("key", never).from_cache
 
 
 def test_deep_headers_mean_not_found(place):

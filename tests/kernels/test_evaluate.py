@@ -5,7 +5,7 @@ import pytest
 
 from kernels.expressions import SMOOTH, random_expression
 from zveno.errors import ShapeError
-from zveno.kernels import math as zm
+from zveno.kernels import ops as zm
 from zveno.kernels.evaluate import evaluate
 from zveno.kernels.trace import trace
 

@@ -9,10 +9,9 @@ import subprocess
 import numpy as np
 import pytest
 
-from kernels.programs import Builder, evaluate, mixed, random_program, unary
+from kernels.programs import Builder, compile, evaluate, mixed, random_program, unary
 from zveno.errors import BuildError
 from zveno.kernels.export_c import CSource, export_c
-from zveno.kernels.kernel import compile
 from zveno.kernels.program import Op, Program
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")

@@ -9,10 +9,9 @@ import mmap
 import numpy as np
 import pytest
 
-from kernels.programs import Builder, evaluate, mixed
+from kernels.programs import Builder, compile, evaluate, mixed
 from zveno.errors import BuildError
-from zveno.kernels.gufunc import MAX_OPERANDS, signature
-from zveno.kernels.kernel import compile
+from zveno.kernels._calls import MAX_OPERANDS, signature
 from zveno.kernels.program import Op
 
 PROGRAM = mixed()

@@ -7,9 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from kernels.programs import binary, unary
+from kernels.programs import binary, compile, unary
 from kernels.test_angles import ulps
-from zveno.kernels.kernel import compile
 from zveno.kernels.program import Op
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 PLAIN = """
-from zveno.kernels.host import Code, compile_object, host
+from zveno.kernels._host import Code, compile_object, host
 text = f'''target triple = "{host().triple}"
 declare double @zveno_sin(double)
 define void @loop(ptr %x) nounwind {{
@@ -24,8 +24,8 @@ print("loaded", Code(compile_object(text)).address("loop") > 0)
 
 OURS = """
 import numpy as np
-from zveno.kernels.assembly import Function, Module, Types
-from zveno.kernels.host import Code, compile_object, host
+from zveno.kernels._assembly import Function, Module, Types
+from zveno.kernels._host import Code, compile_object, host
 module = Module(Types(np.dtype(float), 4))
 f = Function(module, "void @loop(ptr %x)")
 y = f.let(f"call double {module.declare('zveno_sin', 'double', ['double'])}(double {f.load('double', '%x', 8)})")

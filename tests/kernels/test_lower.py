@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from kernels.programs import Builder, binary, evaluate, mixed, random_program, unary
+from kernels.programs import Builder, binary, compile, evaluate, mixed, random_program, unary
+from tiers import examples, few
 from zveno.errors import BuildError
-from zveno.kernels import host, lower
-from zveno.kernels.batch_code import driver_code
-from zveno.kernels.batch_frame import STACK_LIMIT
-from zveno.kernels.gufunc import make_ufunc
-from zveno.kernels.kernel import compile
+from zveno.kernels import _host as host
+from zveno.kernels import _lower as lower
+from zveno.kernels._batch import STACK_LIMIT
 from zveno.kernels.program import ARITY, Op, Program
-from zveno.kernels.straight_data import bind_data
 
 UNARY = [op for op in Op if ARITY[op] == 1]
 BINARY = [op for op in Op if ARITY[op] == 2]
@@ -54,7 +53,7 @@ def assert_close(program: Program, results, expected, tolerance: float) -> None:
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-13), (np.float32, 5e-5)])
 @pytest.mark.parametrize("chunk", [30, 500])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_random_arithmetic(seed, chunk, dtype, tolerance, monkeypatch):
     monkeypatch.setattr(lower, "CHUNK_SIZE", chunk)
     program = random_program(seed, 300)
@@ -64,7 +63,7 @@ def test_random_arithmetic(seed, chunk, dtype, tolerance, monkeypatch):
 
 
 @pytest.mark.parametrize("chunk", [12, 500])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few(range(6)))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_random_programs_of_all_operations(seed, chunk, monkeypatch):
     """NaN and infinity arise on the way (logarithms, quotients) and must arrive where NumPy has them."""
@@ -95,7 +94,7 @@ def error_bound(op: Op, eps: float, value: float, values: list[float], errors: l
     return carried + 4 * eps * abs(value) + np.finfo(np.float32).tiny
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(6, 60, derandomize=True)
 @given(
     st.lists(st.tuples(st.sampled_from(BOUNDED), st.integers(0, 99), st.integers(0, 99)), min_size=1, max_size=30),
     st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3),
@@ -112,7 +111,7 @@ def test_random_expressions_to_four_units_an_operation(steps, numbers, dtype):
     result, (expected,) = compile(program, dtype)(x), evaluate(program, x, dtype=dtype)
     errors = [0.0] * 3
     for k, (op, *_) in enumerate(steps, 3):
-        operands = program.args[k, : ARITY[op]]
+        operands = program.graph.args[k, : ARITY[op]]
         values = [float(expected[i]) for i in operands]
         errors.append(
             error_bound(op, float(np.finfo(dtype).eps), float(expected[k]), values, [errors[i] for i in operands])
@@ -133,6 +132,7 @@ def test_lanes_do_not_change_results(dtype):
             np.testing.assert_array_equal(result, right)
 
 
+@pytest.mark.laws
 def test_large_workspace_is_on_the_heap():
     b = Builder("long", x=(3000,), y=())
     x, (y,) = b.read("x"), b.read("y")
@@ -169,14 +169,11 @@ def test_dead_operations_are_not_computed():
 def test_without_fused_operations(monkeypatch):
     """A CPU without FMA leaves angles to the C library."""
     program = mixed()
-    text = lower.lower(program, np.dtype(np.float64), 2, host.host().triple, fma=False)
-    assert "llvm.fma" not in text
-    code = host.Code(host.compile_object(text))
-    shapes = [a.shape for a in program.inputs], [a.shape for a in program.outputs]
-    loop = driver_code("<f8", 2).address("loop")
-    ufunc = make_ufunc(loop, bind_data(code), *shapes, np.dtype(np.float64), "without")
+    assert "llvm.fma" not in lower.lower(program, np.dtype(np.float64), 2, host.host().triple, fma=False).text
+    without = replace(host.host(), fma=False)
+    monkeypatch.setattr(host, "host", lambda: without)
     arrays = inputs(np.random.default_rng(1), program, 5)
-    assert_close(program, ufunc.call(*arrays), evaluate(program, *arrays), 1e-14)
+    assert_close(program, compile(program, lanes=2)(*arrays), evaluate(program, *arrays), 1e-14)
 
 
 # ------------------------------------------------------------------------------------ single operations
@@ -196,6 +193,7 @@ def test_unary_operations(op, dtype):
         assert seen == right, f"{op.name}({x})"
 
 
+@pytest.mark.laws(after=4)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("op", BINARY, ids=lambda op: op.name)
 def test_binary_operations(op, dtype):
@@ -245,17 +243,17 @@ def broken(change: str) -> Program:
     node = b.add(Op.ADD, *b.read("x"))
     program = b.program(y=((), [node]))
     if change == "later operand":
-        program.args[2, 1] = 2
+        program.graph.args[2, 1] = 2
     elif change == "no operand":
-        program.args[2, 0] = -1
+        program.graph.args[2, 0] = -1
     elif change == "input element":
-        program.args[1, 1] = 2
+        program.graph.args[1, 1] = 2
     elif change == "input number":
-        program.args[1, 0] = 1
+        program.graph.args[1, 0] = 1
     elif change == "result":
-        program.results[0][0] = 3
+        program.graph.results[0][0] = 3
     elif change == "operation":
-        program.op[2] = 200
+        program.graph.op[2] = 200
     return program
 
 

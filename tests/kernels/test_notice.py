@@ -7,12 +7,10 @@ import io
 import numpy as np
 import pytest
 
-from kernels.programs import random_program
-from zveno.kernels import notice
-from zveno.kernels.door import compiled
-from zveno.kernels.kernel import compile
-from zveno.kernels.structured.build import Builder
-from zveno.kernels.structured.kernel import compiled_structured
+from kernels.programs import compile, random_program
+from zveno.kernels import _notice as notice
+from zveno.kernels.builder import Builder
+from zveno.kernels.compile import compiled, compiled_structured
 
 
 class Terminal(io.StringIO):
@@ -43,6 +41,7 @@ def at_once(monkeypatch):
     monkeypatch.setattr(notice.threading, "Timer", AtOnce)
 
 
+@pytest.mark.laws
 @pytest.mark.usefixtures("at_once")
 def test_only_long_builds_on_terminals_are_noticed(monkeypatch):
     program = random_program(0, 2000)
@@ -59,8 +58,8 @@ def test_only_long_builds_on_terminals_are_noticed(monkeypatch):
     assert np.isfinite(kernel(np.ones(8), np.ones((2, 3)))[0]).any()
 
 
-def scaled(factor, x):
-    return factor * x
+def scaled(factor, x):  # like no other function of the tests: equal programs share their code
+    return factor * x / (7.0 + x * x * x)
 
 
 def doubling(program: Builder, n: int) -> None:
@@ -70,7 +69,7 @@ def doubling(program: Builder, n: int) -> None:
 
 
 def doubled(x):
-    return 2.0 * x
+    return 2.0 * x / (9.0 + x * x * x)
 
 
 @pytest.mark.parametrize(

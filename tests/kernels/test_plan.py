@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels.programs import Builder, random_program
-from zveno.kernels import plan
+from zveno.kernels import _plan as plan
 from zveno.kernels.program import ARITY, Op
 
 
@@ -16,18 +16,18 @@ def test_slots_are_used_again():
     values = b.read("x") * 2
     for _ in range(20_000):
         values = [values[1], b.add(Op.ADD, *values)]
-    schedule = plan.make_plan(b.program(y=((), values[-1:])), 100, 4)
+    schedule = plan.make_plan(b.program(y=((), values[-1:])).graph, 100, 4, [0])
     assert len(schedule.chunks) == 200
     assert schedule.n_slots < 10
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_live_node_is_computed_once_and_after_its_operands(seed):
-    program = random_program(seed, 200, smooth=False)
-    schedule = plan.make_plan(program, 17, 4)
+    program = random_program(seed, 200, smooth=False).graph
+    schedule = plan.make_plan(program, 17, 4, [0])
     order = [node for chunk in schedule.chunks for node in chunk]
     free = set(np.flatnonzero(program.op <= Op.CONST).tolist())
-    assert set(order) == set(np.flatnonzero(plan.live_nodes(program)).tolist()) - free
+    assert set(order) == set(np.flatnonzero(program.live).tolist()) - free
     assert len(order) == len(set(order))
     known = set(free)
     for node in order:

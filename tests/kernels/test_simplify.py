@@ -9,7 +9,7 @@ import pytest
 
 from kernels.traced import X, count, scalar
 from zveno.errors import TraceError
-from zveno.kernels import math as zm
+from zveno.kernels import ops as zm
 from zveno.kernels.evaluate import evaluate
 from zveno.kernels.program import Op
 from zveno.kernels.trace import trace
@@ -29,7 +29,7 @@ from zveno.kernels.trace import trace
         lambda x: x**1,
         lambda x: +x,
         lambda x: zm.minimum(x, x),
-        lambda x: zm.select(x < 1, x, x),
+        lambda x: zm.where(x < 1, x, x),
         lambda x: (x * 0 + x) - (x - x),
         lambda x: np.conjugate(x),
         lambda x: zm.logical_not(zm.logical_not(x < 1)) * 0 + x,
@@ -51,7 +51,7 @@ def test_nothing_to_compute(function):
         (lambda x: np.nan - x, np.nan),
         (lambda x: x / np.nan, np.nan),
         (lambda x: zm.maximum(np.nan, x), np.nan),
-        (lambda x: zm.select(np.nan < x, 1.0, 2.0), 2.0),
+        (lambda x: zm.where(np.nan < x, 1.0, 2.0), 2.0),
         (lambda x: zm.sin(x * 0) + np.pi, np.pi),
         (lambda x: np.float32(0.5), 0.5),
         (lambda x: -0.0, -0.0),
@@ -60,8 +60,8 @@ def test_nothing_to_compute(function):
 )
 def test_constants_are_folded(function, constant):
     program = scalar(function, 1)
-    assert program.op.tolist() == [Op.CONST]
-    assert program.value[0].tobytes() == np.float64(constant).tobytes()
+    assert program.graph.op.tolist() == [Op.CONST]
+    assert program.graph.value[0].tobytes() == np.float64(constant).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_constants_are_folded(function, constant):
         (lambda a, b: a / 4.0 - a * 0.25, 0),
         (lambda a, b: a / 3.0, 1),
         (lambda a, b: zm.minimum(a, b) - zm.minimum(b, a), 0),
-        (lambda a, b: zm.select(a > b, a, b) - zm.select(b < a, a, b), 0),
-        (lambda a, b: zm.select(zm.logical_not(a < b), a, b) - zm.select(a < b, b, a), 0),
+        (lambda a, b: zm.where(a > b, a, b) - zm.where(b < a, a, b), 0),
+        (lambda a, b: zm.where(zm.logical_not(a < b), a, b) - zm.where(a < b, b, a), 0),
         (lambda a, b: abs(-a) - abs(abs(a)), 0),
     ],
 )

@@ -7,11 +7,15 @@ import mmap
 import numpy as np
 import pytest
 
-from kernels.programs import Builder, random_program
+from kernels.programs import Builder, compile, random_program
 from kernels.test_gufunc import guarded
-from zveno.kernels import batch_data, threads
-from zveno.kernels.batch_driver import write_batch_driver
-from zveno.kernels.kernel import compile
+from zveno.kernels import _instance as instance
+from zveno.kernels import _lower as lower
+from zveno.kernels import threads
+from zveno.kernels._batch import write_batch_driver
+from zveno.kernels.builder import Builder as LoopBuilder
+from zveno.kernels.builder import structured_program
+from zveno.kernels.evaluate import evaluate as run
 
 PROGRAM = random_program(11, 200, n_out=37)
 """Two outputs; the longer has no whole number of vectors, so rows begin at every alignment."""
@@ -21,7 +25,7 @@ PROGRAM = random_program(11, 200, n_out=37)
 def pair(request, monkeypatch):
     """The same kernel writing through the caches and, from the first state, past them."""
     direct = compile(PROGRAM, request.param)
-    monkeypatch.setattr(batch_data, "STREAM_BYTES", 0)
+    monkeypatch.setattr(instance, "STREAM_BYTES", 0)
     return direct, compile(PROGRAM, request.param)
 
 
@@ -87,12 +91,12 @@ def test_memory_outside_is_not_touched(pair, at_end):
 
 def test_threads_stream_too(monkeypatch):
     """A batch over the threshold as a whole is streamed by every thread, with the same bits."""
-    monkeypatch.setattr(batch_data, "PARALLEL_WORK", 0)
+    monkeypatch.setattr(instance, "PARALLEL_WORK", 0)
     threads.set_threads(1)
     n = 5000
     arrays = draw(n, np.float64)
     expected = compile(PROGRAM)(*arrays)
-    monkeypatch.setattr(batch_data, "STREAM_BYTES", n * 8 * sum(output.size for output in PROGRAM.outputs))
+    monkeypatch.setattr(instance, "STREAM_BYTES", n * 8 * sum(output.size for output in PROGRAM.outputs))
     stream = compile(PROGRAM)
     try:
         for count in (1, 2, 3):
@@ -103,11 +107,12 @@ def test_threads_stream_too(monkeypatch):
         threads.set_threads(None)
 
 
+@pytest.mark.laws(after=2)
 @pytest.mark.parametrize("limit", [0, 1 << 60])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_constants_among_the_results(monkeypatch, limit, dtype):
     """Runs of constants, short and long, at any place, and in the last block, which overlaps the one before."""
-    monkeypatch.setattr(batch_data, "STREAM_BYTES", limit)
+    monkeypatch.setattr(instance, "STREAM_BYTES", limit)
     for seed in range(12):
         rng = np.random.default_rng(seed)
         b = Builder("constants", x=(5,))
@@ -141,3 +146,50 @@ def test_constants_among_the_results(monkeypatch, limit, dtype):
             apart = np.empty((n, 2 * len(pattern)), dtype)[:, ::2]
             kernel(values, out=(apart, None))
             np.testing.assert_array_equal(apart.copy().view(np.uint8), expected.view(np.uint8))
+
+
+def grown(total, x):
+    return total + np.sin(x[0]) * total[::-1]
+
+
+def last(total, x):
+    return np.concatenate([total * x[0], np.full(9, 2.5), total - 1.0]), np.array([3.0])
+
+
+def summed(program: LoopBuilder, n: int) -> None:
+    """A loop that writes one output row by row, and a statement after it that writes two others as a whole."""
+    x, _ = program.input("x", (n,)), program.input("unread", (3,))
+    rows, whole, one = (
+        program.output("rows", (n, 5), 5),
+        program.output("whole", (19,), 19),
+        program.output("one", ()),
+    )
+    total = program.scratch("total", 1, 5)
+    total[0] = program.step(lambda y: np.ones(5) * y[0], x[0])
+    with program.each(n) as i:
+        rows[i] = program.step(lambda a, b: a * b[0], total[0], x[i])
+        total[0] = program.step(grown, total[0], x[i])
+    whole[0], one[0] = program.step(last, total[0], x[0])
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 60])
+def test_direct_outputs_of_programs_with_loops(monkeypatch, limit):
+    """Whole outputs are written to their rows, constants among them once; those of loops are copied."""
+    monkeypatch.setattr(instance, "STREAM_BYTES", limit)
+    for n in (1, 4, 7):
+        program, _ = structured_program(summed, n)
+        assert lower.lower(program, np.dtype(float), 4, "x86_64-unknown-linux-gnu").direct == (1, 2)
+        kernel = compile(program)
+        for batch in (1, 3, kernel.lanes, 29):
+            x = np.random.default_rng(batch).normal(size=(batch, n))
+            unread = np.full((batch, 3), np.nan)
+            received, expected = kernel(x, unread), run(program, x, unread)
+            for result, right in zip(received, expected, strict=True):
+                np.testing.assert_allclose(result, right, rtol=1e-13, atol=1e-13)
+            alone = [np.asarray(part) for part in kernel(x[0].copy(), unread[0].copy())]
+            for result, right in zip(alone, received, strict=True):
+                np.testing.assert_array_equal(result, right[0])
+            gaps = np.full((batch, 38), np.pi)
+            kernel(x, unread, out=(None, gaps[:, ::2], None))
+            np.testing.assert_array_equal(gaps[:, ::2], received[1])
+            assert np.all(gaps[:, 1::2] == np.pi)

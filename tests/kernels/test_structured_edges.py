@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from kernels.test_export_c import build, needs_compiler
-from zveno.kernels import math as zm
-from zveno.kernels.structured.build import Builder, structured_program
-from zveno.kernels.structured.check import check
-from zveno.kernels.structured.evaluate import evaluate
-from zveno.kernels.structured.export_c import export_structured
-from zveno.kernels.structured.kernel import compiled_structured
+from zveno.kernels import ops as zm
+from zveno.kernels.builder import Builder, structured_program
+from zveno.kernels.compile import compiled_structured
+from zveno.kernels.evaluate import evaluate
+from zveno.kernels.export_c import export_c
+from zveno.kernels.program import check
 
 DEPTH = 3
 N = 6
@@ -22,7 +22,7 @@ N = 6
 def _pushed(x, top, full):
     """Where x goes, the top after it, and whether the stack was full: x is kept only where it is positive."""
     wanted, room = zm.less(0.0, x[0]), zm.less(top[0], float(DEPTH))
-    row = zm.select(zm.logical_and(wanted, room), top[0], float(DEPTH))  # the last row takes what is not kept
+    row = zm.where(zm.logical_and(wanted, room), top[0], float(DEPTH))  # the last row takes what is not kept
     lost = zm.logical_and(wanted, zm.logical_not(room))
     return np.array([row]), top + zm.logical_and(wanted, room), zm.maximum(full, np.array([lost])), x
 
@@ -170,7 +170,7 @@ def test_in_numpy_and_in_lanes(name):
 def test_in_c(name, tmp_path):
     write, size, given = CASES[name]
     structured, _ = structured_program(write, size)
-    function = build(export_structured(structured), tmp_path)
+    function = build(export_c(structured), tmp_path)
     for k in range(len(given[0])):
         arrays = [np.array(x[k], float) for x in given]
         outputs = [np.zeros(argument.shape) for argument in structured.outputs]

@@ -7,22 +7,21 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from structured_programs import WIDTH, Recipe, random_program
 
-from zveno.kernels import math as zm
-from zveno.kernels.structured import once
-from zveno.kernels.structured.build import Builder, structured_program
-from zveno.kernels.structured.check import check
-from zveno.kernels.structured.evaluate import evaluate
-from zveno.kernels.structured.instance import counted_operations
-from zveno.kernels.structured.statements import Structured
+from tiers import examples
+from zveno.kernels import once
+from zveno.kernels import ops as zm
+from zveno.kernels.builder import Builder, structured_program
+from zveno.kernels.evaluate import evaluate
+from zveno.kernels.program import Program, check, count_operations
 
 SIGNS = np.array(list(product((1.0, -1.0), repeat=3)))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(6, 60)
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 5))
 def test_random_programs_keep_every_bit(seed, n):
     structured, _ = structured_program(random_program, Recipe(seed, n))
@@ -34,7 +33,7 @@ def test_random_programs_keep_every_bit(seed, n):
     with np.errstate(all="ignore"):
         expected, received = evaluate(structured, x), evaluate(apart, x)
     np.testing.assert_array_equal(received.view(np.int64), expected.view(np.int64))
-    assert counted_operations(apart).total <= counted_operations(structured).total
+    assert count_operations(apart).total <= count_operations(structured).total
 
 
 def by_signs(x, signs):
@@ -51,7 +50,7 @@ def every_branch(program: Builder, table: np.ndarray) -> None:
         y[i] = program.step(by_signs, x[0], signs[i])
 
 
-def apart(table: np.ndarray) -> tuple[Structured, Structured]:
+def apart(table: np.ndarray) -> tuple[Program, Program]:
     structured, _ = structured_program(every_branch, table)
     with patch.object(once, "WORTH", 3):
         return structured, once.computed_once(structured)
@@ -59,8 +58,8 @@ def apart(table: np.ndarray) -> tuple[Structured, Structured]:
 
 def test_branches_share_what_their_signs_share():
     structured, shared = apart(SIGNS)
-    assert counted_operations(structured).sincos == 8 * 12
-    assert counted_operations(shared).sincos == 3 * (1 + 2 + 4 + 8)
+    assert count_operations(structured).sincos == 8 * 12
+    assert count_operations(shared).sincos == 3 * (1 + 2 + 4 + 8)
     x = np.random.default_rng(0).normal(size=(5, WIDTH))
     np.testing.assert_array_equal(evaluate(shared, x), evaluate(structured, x))
 
@@ -87,7 +86,7 @@ def test_what_the_loop_writes_is_computed_again():
         shared = once.computed_once(structured)
     x = np.random.default_rng(0).normal(size=(5, WIDTH))
     np.testing.assert_array_equal(evaluate(shared, x), evaluate(structured, x))
-    assert counted_operations(shared).sincos == 3 * (4 + 1)
+    assert count_operations(shared).sincos == 3 * (4 + 1)
 
 
 def test_what_is_not_worth_its_place_stays():

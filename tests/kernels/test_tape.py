@@ -10,13 +10,14 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kernels.expressions import ALL, ARITHMETIC, expressions, random_expression
 from kernels.traced import X, count, same, scalar
+from tiers import examples
 from zveno.errors import ShapeError, TraceError
-from zveno.kernels import math as zm
+from zveno.kernels import ops as zm
 from zveno.kernels.evaluate import evaluate
 from zveno.kernels.program import ARITY, Op
 from zveno.kernels.tape import Scalar
@@ -33,7 +34,7 @@ def float_values(expression, seed):
     return x, [np.broadcast_to(v, 5) for v in values[-expression.n_outputs :]]
 
 
-@settings(max_examples=400, deadline=None)
+@examples(40, 400)
 @given(expressions(), st.integers(0, 99))
 def test_trace_computes_what_the_function_computes(expression, seed):
     x, expected = float_values(expression, seed)
@@ -42,7 +43,7 @@ def test_trace_computes_what_the_function_computes(expression, seed):
         np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(30, 300)
 @given(expressions(ARITHMETIC), st.integers(0, 99))
 def test_simplification_of_arithmetic_is_exact(expression, seed):
     x, expected = float_values(expression, seed)
@@ -51,16 +52,16 @@ def test_simplification_of_arithmetic_is_exact(expression, seed):
         np.testing.assert_array_equal(got, want)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(20, 200)
 @given(expressions())
 def test_program_is_well_formed_and_has_no_dead_or_repeated_node(expression):
     program = trace(lambda x: tuple(expression(x)), X)
     used = set()
-    for nodes in program.results:
+    for nodes in program.graph.results:
         used.update(nodes.tolist())
     seen = set()
-    for k in range(program.n_nodes):
-        op, args = Op(program.op[k]), program.args[k].tolist()
+    for k in range(program.graph.n_nodes):
+        op, args = Op(program.graph.op[k]), program.graph.args[k].tolist()
         if op is Op.INPUT:
             assert args[0] == 0
             assert 0 <= args[1] < 3
@@ -70,15 +71,19 @@ def test_program_is_well_formed_and_has_no_dead_or_repeated_node(expression):
             assert args == operands + [-1] * (3 - len(operands))
             assert all(a < k for a in operands)
             used.update(operands)
-        assert op is Op.CONST or program.value[k] == 0.0
-        seen.add((op, *args, program.value[k].hex()))
-    assert used == set(range(program.n_nodes))
-    assert len(seen) == program.n_nodes
-    assert (program.op.dtype, program.args.dtype, program.value.dtype) == (np.uint8, np.int32, np.float64)
-    assert all(nodes.dtype == np.int32 for nodes in program.results)
+        assert op is Op.CONST or program.graph.value[k] == 0.0
+        seen.add((op, *args, program.graph.value[k].hex()))
+    assert used == set(range(program.graph.n_nodes))
+    assert len(seen) == program.graph.n_nodes
+    assert (program.graph.op.dtype, program.graph.args.dtype, program.graph.value.dtype) == (
+        np.uint8,
+        np.int32,
+        np.float64,
+    )
+    assert all(nodes.dtype == np.int32 for nodes in program.graph.results)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(10, 100)
 @given(expressions(), st.integers(0, 99))
 def test_call_joins_a_program_to_another_trace(expression, seed):
     x, expected = float_values(expression, seed)
@@ -131,7 +136,7 @@ def test_traces_do_not_mix():
         with pytest.raises(TraceError, match="two different traces"):
             trace(lambda y: x, X)
         with pytest.raises(TraceError, match="two different traces"):
-            trace(lambda y: zm.select(x[0] < 1, y, y + 1), X)
+            trace(lambda y: zm.where(x[0] < 1, y, y + 1), X)
         with pytest.raises(TraceError, match="two different traces"):
             trace(lambda y: x - y, X)
         inner = trace(lambda y: y * y, X)
@@ -159,6 +164,7 @@ def test_call_checks_shapes_and_folds_numbers():
         trace(lambda x: call(program, x), X)
 
 
+@pytest.mark.laws
 def test_nothing_is_kept_after_a_trace():
     def scalars():
         return sum(type(thing) is Scalar for thing in gc.get_objects())
@@ -192,11 +198,12 @@ def fingerprint() -> str:
     for seed in range(5):
         expression = random_expression(np.random.default_rng(seed), ALL, 60)
         program = trace(lambda x, e=expression: tuple(e(x)), X)
-        for array in (program.op, program.args, program.value, *program.results):
+        for array in (program.graph.op, program.graph.args, program.graph.value, *program.graph.results):
             digest.update(array.tobytes())
     return digest.hexdigest()
 
 
+@pytest.mark.laws
 def test_the_same_program_in_every_process():
     code = "import sys; sys.path[:0] = {!r}; from kernels.test_tape import fingerprint; print(fingerprint())"
     for seed in ("1", "12345"):

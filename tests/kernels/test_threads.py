@@ -11,10 +11,10 @@ import threading
 import numpy as np
 import pytest
 
-from kernels.programs import Builder, binary, mixed, random_program
+from kernels.programs import Builder, binary, compile, mixed, random_program
 from zveno.errors import ZvenoError
-from zveno.kernels import batch_data, threads
-from zveno.kernels.kernel import compile
+from zveno.kernels import _instance as instance
+from zveno.kernels import threads
 from zveno.kernels.program import Op
 
 
@@ -26,8 +26,8 @@ def _restore_threads():
 
 @pytest.fixture
 def eager(monkeypatch):
-    """Kernels built in the test use threads from 64 states."""
-    monkeypatch.setattr(batch_data, "PARALLEL_WORK", 0)
+    """Kernels built in the test use threads from as many states as there are lanes."""
+    monkeypatch.setattr(instance, "PARALLEL_WORK", 0)
 
 
 @pytest.fixture
@@ -44,7 +44,8 @@ def calls(monkeypatch):
     return seen
 
 
-@pytest.mark.parametrize("n", [63, 64, 65, 1000, 4097])
+@pytest.mark.laws(after=5)
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 1000, 4097])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_results_do_not_depend_on_the_number_of_threads(eager, calls, n, dtype):
     program = random_program(7, 150, smooth=False, n_out=30)
@@ -59,7 +60,7 @@ def test_results_do_not_depend_on_the_number_of_threads(eager, calls, n, dtype):
             threads.set_threads(count)
             for result, right in zip(kernel(*arrays), expected, strict=True):
                 np.testing.assert_array_equal(result.view(np.uint8), right.view(np.uint8))
-    assert len(calls) == (3 if n >= 64 else 0)
+    assert len(calls) == (3 if n >= kernel.lanes else 0)
 
 
 def test_strides_broadcasts_and_outputs(eager, calls):
@@ -142,9 +143,9 @@ _INTERRUPT = """
 import _thread, signal, threading, time, numpy as np
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets what it starts in the background ignore it
 from kernels.programs import random_program
-from zveno.kernels import batch_data, threads
-from zveno.kernels.kernel import compile
-batch_data.PARALLEL_WORK = 0
+from zveno.kernels import _instance as instance, threads
+from kernels.programs import compile
+instance.PARALLEL_WORK = 0
 threads.set_threads(2)
 kernel = compile(random_program(0, 300, n_out=64))
 x, y = np.random.default_rng(0).normal(size=(100_000, 8)), np.ones((2, 3))
@@ -166,6 +167,7 @@ print("interrupted", caught)
 """
 
 
+@pytest.mark.laws
 def test_keyboard_interrupt_is_not_lost():
     """It is raised when the call has returned, and the call is complete."""
     run = subprocess.run(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mechanisms import random_mechanism, random_state
+from tiers import few
 from zveno.errors import ModelError, ShapeError, UnknownNameError, ZvenoError
 from zveno.mechanism import (
     Drive,
@@ -61,7 +62,7 @@ def chain(*joints):
             "joint b: .*finite",
         ),
         (LINKS, chain()[:1] + [Joint("b", "arm", "hand", Revolute(), limits=Limits(1, -1))], "joint b: .*reversed"),
-        (LINKS, chain()[:1] + [Joint("b", "arm", "hand", Revolute(), limits=Limits(np.nan))], "joint b: .*number"),
+        (LINKS, chain()[:1] + [Joint("b", "arm", "hand", Revolute(), limits=Limits(np.nan))], "joint b: .*NaN"),
         (LINKS, chain()[:1] + [Joint("b", "arm", "hand", Revolute(), drive=Drive(-1))], "joint b: .*rotor_inertia"),
         (
             LINKS,
@@ -87,7 +88,7 @@ def test_only_single_joints_mimic():
 
 
 def test_joint_type_must_be_one():
-    with pytest.raises(ModelError, match="joint b: its type is 'hinge'"):
+    with pytest.raises(ModelError, match="joint b: its type must be a joint type, got 'hinge'"):
         Joint("b", "arm", "hand", "hinge")
 
 
@@ -125,6 +126,7 @@ def test_mimic_chains_are_resolved():
     assert mechanism.gather_velocities([np.zeros(0), *np.ones((3, 1))])[0] == pytest.approx(1 + 2 - 6)
 
 
+@pytest.mark.laws
 def test_long_mimic_chain_in_any_order():
     links, joints = mimicking(None, *(Mimic(f"j{k}", -1.0, 0.001) for k in range(1, 3000)))
     for order in (joints, joints[::-1]):
@@ -132,7 +134,7 @@ def test_long_mimic_chain_in_any_order():
         assert mechanism.joint("j3000").mimic == Mimic("j1", -1.0, pytest.approx(0.001))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", few(range(4)))
 def test_gather_is_the_transpose_of_joint_velocities(seed):
     mechanism = random_mechanism(seed, n=12)
     _, v, _ = random_state(mechanism, seed)
@@ -156,11 +158,11 @@ def test_pack_and_unpack_by_name():
     assert mechanism.coordinate_names == ("slide", "ball.qw", "ball.qx", "ball.qy", "ball.qz")
     with pytest.raises(UnknownNameError, match="slid"):
         mechanism.pack({"slid": 1})
-    with pytest.raises(ShapeError, match=r"joint ball.*4 numbers"):
+    with pytest.raises(ShapeError, match=r"joint ball.*4 number"):
         mechanism.pack({"ball": [1, 2]})
-    with pytest.raises(ShapeError, match=r"q: has shape \(3,\).*needs 5"):
+    with pytest.raises(ShapeError, match=r"q: must have 5 numbers.*got shape \(3,\)"):
         mechanism.checked_q(np.zeros(3))
-    with pytest.raises(ShapeError, match="q: is not an array"):
+    with pytest.raises(ShapeError, match="q: must be an array"):
         mechanism.checked_q("abc")
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mechanisms import random_inertia, random_mechanism, random_state, relative_error
+from tiers import few
 from zveno.algorithms.center_of_mass import center_of_mass, total_mass
 from zveno.algorithms.forward_kinematics import frame_pose, link_poses
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
@@ -29,7 +30,7 @@ from zveno.spatial import inertia
 from zveno.spatial.rotations import exp, to_quaternion
 from zveno.spatial.transforms import inverse, transform
 
-seeds = pytest.mark.parametrize("seed", range(6))
+seeds = pytest.mark.parametrize("seed", few(range(6)))
 ROUNDING = 1e-13
 
 
@@ -227,12 +228,12 @@ def test_tool_frame_and_payload():
         (lambda m: fix_joints(m, ["jont1"]), UnknownNameError, "jont1"),
         (lambda m: attach(m, m, to="nowhere", prefix="b_"), UnknownNameError, "nowhere"),
         (lambda m: attach(m, m, T_frame_base=np.zeros((4, 4)), prefix="b_"), ModelError, "T_frame_base"),
-        (lambda m: with_tool(m, np.eye(3)), ShapeError, r"T_frame_tool: has shape \(3, 3\)"),
-        (lambda m: with_payload(m, -1), ModelError, "payload's mass is -1"),
+        (lambda m: with_tool(m, np.eye(3)), ShapeError, r"T_frame_tool: must have shape .*got \(3, 3\)"),
+        (lambda m: with_payload(m, -1), ModelError, "payload's mass must be .*got -1"),
         (lambda m: with_payload(m, 1, (0, 0)), ShapeError, "center_of_mass"),
-        (lambda m: with_payload(m, 1, (0, 0, np.nan)), ModelError, "center_of_mass: is not finite"),
+        (lambda m: with_payload(m, 1, (0, 0, np.nan)), ModelError, "center_of_mass: must be finite"),
         (lambda m: with_inertia(m, {"link1": np.ones(9)}), ShapeError, "link link1"),
-        (lambda m: scaled(m, 0), ModelError, "length scale is 0"),
+        (lambda m: scaled(m, 0), ModelError, "length scale must be .*got 0"),
         (lambda m: with_base(m, "flying"), UnknownNameError, "fixed, free, trunk"),
         (lambda m: with_gravity(m, "down"), ShapeError, "gravity"),
     ],

@@ -19,14 +19,17 @@ from zveno.mechanism import (
 from zveno.spatial.transforms import inverse, is_transform
 
 STEP = 1e-30
-every_kind = pytest.mark.parametrize(("kind", "seed"), [(kind, seed) for kind in KINDS for seed in range(6)])
+N_CASES = 6
+every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def case(kind, seed):
-    rng = np.random.default_rng(seed)
-    joint = random_joint_type(rng, kind)
-    unlimited = np.full(joint.n_q, np.inf)
-    return joint, joint.random(rng, -unlimited, unlimited), *rng.normal(size=(2, joint.n_v))
+def cases(kind):
+    """Joints of a kind, each with coordinates and two velocities."""
+    for seed in range(N_CASES):
+        rng = np.random.default_rng(seed)
+        joint = random_joint_type(rng, kind)
+        unlimited = np.full(joint.n_q, np.inf)
+        yield joint, joint.random(rng, -unlimited, unlimited), *rng.normal(size=(2, joint.n_v))
 
 
 def test_the_generator_knows_every_type():
@@ -34,72 +37,72 @@ def test_the_generator_knows_every_type():
 
 
 @every_kind
-def test_motion_is_rigid_and_neutral_is_identity(kind, seed):
-    joint, q, *_ = case(kind, seed)
-    assert is_transform(joint.motion(q), 1e-14)
-    assert np.array_equal(joint.motion(joint.neutral()), np.eye(4))
-    assert len(joint.neutral()) == joint.n_q == len(joint.suffixes)
-    assert len(joint.units) == joint.n_v
+def test_motion_is_rigid_and_neutral_is_identity(kind):
+    for joint, q, *_ in cases(kind):
+        assert is_transform(joint.motion(q), 1e-14)
+        assert np.array_equal(joint.motion(joint.neutral()), np.eye(4))
+        assert len(joint.neutral()) == joint.n_q == len(joint.suffixes)
+        assert len(joint.units) == joint.n_v
 
 
 @every_kind
-def test_subspace_is_the_derivative_of_motion(kind, seed):
-    joint, q, v, _ = case(kind, seed)
-    T = joint.motion(q)
-    rate = np.imag(joint.motion(joint.integrate(q.astype(complex), 1j * STEP * v))) / STEP
-    body = inverse(T) @ rate
-    twist = np.concatenate([body[:3, 3], [body[2, 1], body[0, 2], body[1, 0]]])
-    assert np.allclose(joint.subspace(q) @ v, twist, atol=1e-14)
+def test_subspace_is_the_derivative_of_motion(kind):
+    for joint, q, v, _ in cases(kind):
+        T = joint.motion(q)
+        rate = np.imag(joint.motion(joint.integrate(q.astype(complex), 1j * STEP * v))) / STEP
+        body = inverse(T) @ rate
+        twist = np.concatenate([body[:3, 3], [body[2, 1], body[0, 2], body[1, 0]]])
+        assert np.allclose(joint.subspace(q) @ v, twist, atol=1e-14)
 
 
 @every_kind
-def test_the_rate_of_the_subspace_is_its_derivative(kind, seed):
-    joint, q, v, _ = case(kind, seed)
-    moved = joint.integrate(q.astype(complex), 1j * STEP * v)
-    assert np.allclose(joint.subspace_rate(q, v), np.imag(joint.subspace(moved)) / STEP, atol=1e-14)
+def test_the_rate_of_the_subspace_is_its_derivative(kind):
+    for joint, q, v, _ in cases(kind):
+        moved = joint.integrate(q.astype(complex), 1j * STEP * v)
+        assert np.allclose(joint.subspace_rate(q, v), np.imag(joint.subspace(moved)) / STEP, atol=1e-14)
 
 
 @every_kind
-def test_integrate_and_difference_are_inverse(kind, seed):
-    joint, q, v, _ = case(kind, seed)
-    v /= max(1.0, np.linalg.norm(v) / 3.0)  # a turn of more than π would come back the shorter way
-    assert np.allclose(joint.difference(q, joint.integrate(q, v)), v, atol=1e-13)
-    unlimited = np.full(joint.n_q, np.inf)
-    other = joint.random(np.random.default_rng(seed + 50), -unlimited, unlimited)
-    reached = joint.integrate(q, joint.difference(q, other))
-    assert np.allclose(joint.motion(reached), joint.motion(other), atol=1e-13)
+def test_integrate_and_difference_are_inverse(kind):
+    for seed, (joint, q, v, _) in enumerate(cases(kind)):
+        v /= max(1.0, np.linalg.norm(v) / 3.0)  # a turn of more than π would come back the shorter way
+        assert np.allclose(joint.difference(q, joint.integrate(q, v)), v, atol=1e-13)
+        unlimited = np.full(joint.n_q, np.inf)
+        other = joint.random(np.random.default_rng(seed + 50), -unlimited, unlimited)
+        reached = joint.integrate(q, joint.difference(q, other))
+        assert np.allclose(joint.motion(reached), joint.motion(other), atol=1e-13)
 
 
 @every_kind
-def test_tangent_is_the_derivative_of_integrate(kind, seed):
-    joint, q, v, _ = case(kind, seed)
-    rate = np.imag(joint.integrate(q.astype(complex), 1j * STEP * v)) / STEP
-    assert np.allclose(joint.tangent(q) @ v, rate, atol=1e-14)
+def test_tangent_is_the_derivative_of_integrate(kind):
+    for joint, q, v, _ in cases(kind):
+        rate = np.imag(joint.integrate(q.astype(complex), 1j * STEP * v)) / STEP
+        assert np.allclose(joint.tangent(q) @ v, rate, atol=1e-14)
 
 
 @every_kind
-def test_a_joint_with_an_axis_can_have_another(kind, seed):
+def test_a_joint_with_an_axis_can_have_another(kind):
     """Readers and reductions turn joints: what has a parameter `axis` has the same motion about any other."""
-    joint, q, *_ = case(kind, seed)
-    if "axis" in joint.parameters():
-        other = joint.about([0.0, 0.6, 0.8])
-        assert type(other) is type(joint)
-        np.testing.assert_allclose(other.parameters()["axis"], [0.0, 0.6, 0.8])
-        assert {k: v for k, v in other.parameters().items() if k != "axis"} == {
-            k: v for k, v in joint.parameters().items() if k != "axis"
-        }
-        np.testing.assert_allclose(np.trace(other.motion(q)), np.trace(joint.motion(q)), atol=1e-12)
+    for joint, q, *_ in cases(kind):
+        if "axis" in joint.parameters():
+            other = joint.about([0.0, 0.6, 0.8])
+            assert type(other) is type(joint)
+            np.testing.assert_allclose(other.parameters()["axis"], [0.0, 0.6, 0.8])
+            assert {k: v for k, v in other.parameters().items() if k != "axis"} == {
+                k: v for k, v in joint.parameters().items() if k != "axis"
+            }
+            np.testing.assert_allclose(np.trace(other.motion(q)), np.trace(joint.motion(q)), atol=1e-12)
 
 
 @every_kind
-def test_random_respects_limits(kind, seed):
-    joint, *_ = case(kind, seed)
-    rng = np.random.default_rng(seed)
-    for lower, upper in [(-0.2, 0.1), (-np.inf, -4.0), (7.0, np.inf), (-np.inf, np.inf)]:
-        q = joint.random(rng, np.full(joint.n_q, lower), np.full(joint.n_q, upper))
-        bounded = q[: joint.n_q - 4] if kind in ("spherical", "free") else q
-        assert np.all((bounded >= lower) & (bounded <= upper))
-        assert joint.quaternion_error(q) < 1e-12
+def test_random_respects_limits(kind):
+    for seed, (joint, *_) in enumerate(cases(kind)):
+        rng = np.random.default_rng(seed)
+        for lower, upper in [(-0.2, 0.1), (-np.inf, -4.0), (7.0, np.inf), (-np.inf, np.inf)]:
+            q = joint.random(rng, np.full(joint.n_q, lower), np.full(joint.n_q, upper))
+            bounded = q[: joint.n_q - 4] if kind in ("spherical", "free") else q
+            assert np.all((bounded >= lower) & (bounded <= upper))
+            assert joint.quaternion_error(q) < 1e-12
 
 
 @pytest.mark.parametrize("joint", [Revolute((1, 2, 3)), Prismatic((0, 1, 0)), Helical((1, 0, 1), 0.2)])

@@ -58,7 +58,8 @@ def test_directions_are_checked(make, says):
 
 
 @pytest.mark.parametrize(
-    ("loop", "says"), [(Loop("end", "nowhere"), "nowhere"), (Loop("end", "end"), "one link"), ("end", "not a loop")]
+    ("loop", "says"),
+    [(Loop("end", "nowhere"), "nowhere"), (Loop("end", "end"), "same link"), ("end", "must be a zveno.Loop")],
 )
 def test_frames_are_checked(closed, loop, says):
     with pytest.raises(ZvenoError, match=says):

@@ -3,6 +3,7 @@
 import numpy as np
 
 import zveno
+from zveno import simulation
 from zveno.mechanism import Free, Joint, Link, assemble
 from zveno.spatial import inertia
 
@@ -49,20 +50,20 @@ def standing_quadruped(height: float = 0.0, radius: float = 0.02):
     bent = {"knee": -1.2, "hip_pitch": 0.6, "hip_roll": 0.0}
     joints = {name: bent[end] for name in robot.joint_names for end in bent if name.endswith(end)}
     q = robot.pack(joints)
-    q[2] = radius + height - robot.forward_kinematics(q, frames=feet)[:, 2, 3].min()
-    contacts = [zveno.Contact(foot, zveno.Sphere(radius), friction=0.6) for foot in feet]
+    q[2] = radius + height - robot.frame_poses(q, frames=feet)[:, 2, 3].min()
+    contacts = [simulation.Contact(foot, simulation.Sphere(radius), friction=0.6) for foot in feet]
     return robot, q, contacts
 
 
 def stack(masses, size: float = 0.2):
     """(cubes on top of each other, q of the stack at rest, contacts of each with what is below it)."""
-    cube = zveno.Box((size, size, size))
+    cube = simulation.Box((size, size, size))
     owns = [inertia.parameters(mass, np.zeros(3), np.eye(3) * mass * size**2 / 6) for mass in masses]
     links = [Link("base"), *(Link(f"b{k}", own) for k, own in enumerate(owns))]
     joints = [Joint(f"f{k}", "base", f"b{k}", Free()) for k in range(len(masses))]
-    contacts = [zveno.Contact("b0", cube, friction=0.5)]
+    contacts = [simulation.Contact("b0", cube, friction=0.5)]
     contacts += [
-        zveno.Contact(f"b{k}", cube, other=f"b{k - 1}", other_shape=cube, friction=0.5)
+        simulation.Contact(f"b{k}", cube, other=f"b{k - 1}", other_shape=cube, friction=0.5)
         for k in range(1, len(masses))
     ]
     q = np.concatenate([[0, 0, size * (k + 0.5), 1, 0, 0, 0] for k in range(len(masses))]).astype(float)

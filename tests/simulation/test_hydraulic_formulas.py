@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hydraulic_machines import CYLINDER, MASS, PRESSURE, VALVE, drive_of, slides, started_at
 
-from zveno.simulation import Constant, Event, HydraulicSupply, Traced, simulate
+from zveno.simulation import Constant, Event, HydraulicSupply, Traced
 from zveno.simulation.hydraulics.flows import capacity
+from zveno.simulation.simulate import simulate
 
 FORMULA = 1e-3
 """Formulas neglect that volumes change with the motion and that roots are smooth through zero: 0.1 %."""
@@ -17,6 +18,7 @@ DAMPER = 2e4
 """N·s/m: speeds settle within some hundredths of a second."""
 
 
+@pytest.mark.laws
 @pytest.mark.parametrize("leakage", [0.0, 5e-13, 2e-12])
 def test_natural_frequency_and_decay_of_a_closed_valve(leakage):
     # m ẍ = A p_L and ṗ_L = −(2β/V)(A ẋ + leakage · p_L): s² + (2β leakage/V) s + 2βA²/(V m) = 0
@@ -87,6 +89,7 @@ def test_dead_zone_holds_still_and_leaves_full_opening_as_it_is():
     assert middle == pytest.approx(steady_speed(started_at(-0.03, plain), 0.2), rel=FORMULA)
 
 
+@pytest.mark.laws
 def test_end_stops_hold_the_piston():
     cylinder = started_at(0.04, replace(CYLINDER, viscous=DAMPER))
     run = simulate(slides(), [0.0], duration=0.3, control=Constant([0.5]), drive=drive_of(cylinder), rtol=1e-8)
@@ -99,6 +102,7 @@ def test_end_stops_hold_the_piston():
     assert back.q[-1, 0] < -0.03
 
 
+@pytest.mark.laws
 def test_two_drives_share_the_flow_of_a_pump():
     small = 4 / 60000  # m³/s, less than two open valves take
     cylinder = started_at(-0.045, replace(CYLINDER, viscous=DAMPER))

@@ -9,8 +9,9 @@ import zveno
 from zveno.cli.options import Model, Output
 from zveno.cli.simulate import simulate as verb
 from zveno.errors import ZvenoError
-from zveno.report.pictures.trajectory import draw_trajectory
-from zveno.simulation import GroundContact, Trajectory, simulate
+from zveno.report.figure import save
+from zveno.simulation import Event, Trajectory
+from zveno.simulation.simulate import simulate
 
 
 def test_verb_prints_and_writes(tmp_path, capsys):
@@ -31,6 +32,7 @@ def test_verb_prints_and_writes(tmp_path, capsys):
     assert (tmp_path / "run.png").stat().st_size > 10_000
 
 
+@pytest.mark.laws
 def test_verb_answers_in_json(capsys):
     verb("puma560", duration=0.1, control="hold", model=Model(base="fixed"), output=Output(json=True))
     data = json.loads(capsys.readouterr().out)
@@ -39,13 +41,14 @@ def test_verb_answers_in_json(capsys):
     assert data["final_q"] == pytest.approx(data["initial_q"], abs=1e-9)
 
 
-def test_pictures_of_batches_and_contacts(tmp_path):
+@pytest.mark.laws
+def test_pictures_of_batches_and_events(tmp_path):
     robot = zveno.load("chain(2)")
     batch = simulate(robot, np.zeros((3, 2)), duration=0.05)
-    assert draw_trajectory(batch, tmp_path / "batch.svg").exists()
-    contact = GroundContact("tool", normal=(0.0, 1.0, 0.0), height=-0.3, friction=0.0)
-    run = simulate(robot, [0.0, 0.3], duration=0.5, constraints=[contact])
-    assert any(one.what == "closes" for one in run.events)
-    assert draw_trajectory(run, tmp_path / "run.png").exists()
+    assert save(batch.plot(), tmp_path / "batch.svg").exists()
+    down = Event(lambda t, q, v: q[0] + 0.5, "down")
+    run = simulate(robot, [0.0, 0.3], duration=0.5, events=[down])
+    assert [one.name for one in run.events] == ["down"]
+    assert save(run.plot(), tmp_path / "run.png").exists()
     with pytest.raises(ZvenoError, match=r"\.png"):
-        draw_trajectory(run, tmp_path / "run.pdf")
+        save(run.plot(), tmp_path / "run.pdf")

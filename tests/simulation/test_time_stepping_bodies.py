@@ -5,6 +5,7 @@ import pytest
 from stepped import RADIUS, SIZE, G, box, free_body, sphere, stack, stepped
 
 import zveno
+from zveno import simulation
 from zveno.spatial.rotations import from_quaternion
 
 ROUNDING = 1e-11
@@ -20,7 +21,7 @@ def test_a_spinning_top_precesses_steadily():
     w = [0.0, rate * np.sin(tilt), spin]
     q = [0, 0, 0, np.cos(tilt / 2), np.sin(tilt / 2), 0, 0]
     top = free_body([across, across, along], mass, (0, 0, length))
-    run = stepped(top, q, [0, 0, 0, *w], 1.0, constraints=[zveno.GroundContact("b", friction=2.0)], step=2e-4)
+    run = stepped(top, q, [0, 0, 0, *w], 1.0, constraints=[simulation.Contact("b", friction=2.0)], step=2e-4)
     axis = np.array([from_quaternion(row[3:])[:, 2] for row in run.q])
     turned = np.unwrap(np.arctan2(axis[:, 1], axis[:, 0]))
     assert abs((turned[-1] - turned[0]) - rate) < 5e-3 * rate
@@ -31,7 +32,7 @@ def test_a_spinning_top_precesses_steadily():
 
 def test_rolling_and_torsional_resistance_slow_a_ball_at_constant_rates():
     rolling, torsional = 2e-3, 1e-3
-    contact = zveno.Contact("b", zveno.Sphere(RADIUS), friction=0.5, rolling=rolling, torsional=torsional)
+    contact = simulation.Contact("b", simulation.Sphere(RADIUS), friction=0.5, rolling=rolling, torsional=torsional)
     q = [0, 0, RADIUS, 1, 0, 0, 0]
     run = stepped(sphere(), q, [1.0, 0, 0, 0, 1.0 / RADIUS, 0], 0.5, constraints=[contact])
     speed = 1.0 - rolling * G / RADIUS / 1.4 * 0.5  # m r g = (7/5) m R a
@@ -44,7 +45,7 @@ def test_rolling_and_torsional_resistance_slow_a_ball_at_constant_rates():
 
 def test_a_disc_rolls_upright_without_slipping():
     disc = free_body([0.25 * RADIUS**2, 0.5 * RADIUS**2, 0.25 * RADIUS**2])
-    contact = zveno.Contact("b", zveno.Wheel(RADIUS), friction=0.8)
+    contact = simulation.Contact("b", simulation.Wheel(RADIUS), friction=0.8)
     run = stepped(disc, [0, 0, RADIUS, 1, 0, 0, 0], [1.5, 0, 0, 0, 15.0, 0], 1.0, constraints=[contact])
     assert abs(run.q[-1, :3] - [1.5, 0, RADIUS]).max() < 1e-6
     assert abs(run.energy - run.energy[0]).max() < 1e-9
@@ -71,7 +72,7 @@ def test_a_leaning_disc_rolls_in_a_circle():
     center = np.array([0.0, -radius * np.sin(tilt), radius * np.cos(tilt)])
     w = R.T @ np.array([0.0, 0.0, -rate]) + np.array([0.0, rate * spin, 0.0])
     v = R.T @ np.array([rate * inner, 0.0, 0.0])
-    contact = zveno.Contact("b", zveno.Wheel(radius), friction=0.8)
+    contact = simulation.Contact("b", simulation.Wheel(radius), friction=0.8)
     run = stepped(disc, [*center, *quaternion], [*v, *w], 1.0, constraints=[contact], step=2e-4)
     tilts = [np.arcsin(abs(from_quaternion(row[3:])[2, 1])) for row in run.q]
     assert abs(np.array(tilts) - tilt).max() < 0.01
@@ -79,7 +80,7 @@ def test_a_leaning_disc_rolls_in_a_circle():
     assert abs(np.linalg.norm(run.q[:, :2] - middle, axis=1) - inner).max() < 0.01
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 @pytest.mark.parametrize("masses", [(1.0, 1.0, 1.0), (1.0, 1.0, 100.0), (1.0,) * 10])
 def test_stacks_of_boxes_stand_and_carry_their_weight(masses):
     robot, q, contacts = stack(masses)
@@ -120,6 +121,7 @@ def test_stacks_of_boxes_stand_and_carry_their_weight(masses):
         assert abs(normal[-1] / weight - 1.0) < min(1e-3, spread / (G * h) + off.max() / weight)
 
 
+@pytest.mark.laws
 def test_a_box_pushed_off_the_middle_falls_from_the_one_below():
     robot, q, contacts = stack((1.0, 1.0))
     for shift, falls in ((0.08, False), (0.12, True)):  # edges are 0.2 m long
@@ -145,28 +147,28 @@ def row_of_balls():
     links = [Link("base"), Link("b0", own), Link("b1", own)]
     joints = [Joint(f"f{k}", "base", f"b{k}", Free()) for k in range(2)]
     robot = zveno.Robot(assemble("balls", links, joints, gravity=np.zeros(3)))
-    ball = zveno.Sphere(RADIUS)
-    contact = zveno.Contact("b0", ball, other="b1", other_shape=ball, friction=0.0, restitution=1.0)
+    ball = simulation.Sphere(RADIUS)
+    contact = simulation.Contact("b0", ball, other="b1", other_shape=ball, friction=0.0, restitution=1.0)
     q = np.array([0, 0, 0, 1, 0, 0, 0, 0.3, 0, 0, 1, 0, 0, 0], dtype=float)
     return robot, q, [contact]
 
 
 def test_a_capsule_rests_on_its_two_ends():
     moments = np.full(3, 0.4 * RADIUS**2)
-    capsule = zveno.Capsule(RADIUS, (-0.2, 0, 0), (0.2, 0, 0))
+    capsule = simulation.Capsule(RADIUS, (-0.2, 0, 0), (0.2, 0, 0))
     run = stepped(
         free_body(moments),
         [0, 0, 0.3, 1, 0, 0, 0],
         duration=1.0,
-        constraints=[zveno.Contact("b", capsule, friction=0.5)],
+        constraints=[simulation.Contact("b", capsule, friction=0.5)],
     )
     assert abs(run.q[-1, 2] - RADIUS) < 1e-6
     assert abs(run.reactions[-1, ::3] - 0.5 * G).max() < 1e-4
 
 
 def test_a_point_stands_on_each_step_and_does_not_enter_the_riser():
-    ground = zveno.GroundSteps([0.0, 0.5], [0.0, 0.1, 0.3])
-    contact = zveno.Contact("b", zveno.Sphere(0.02), ground, friction=0.4)
+    ground = simulation.GroundSteps([0.0, 0.5], [0.0, 0.1, 0.3])
+    contact = simulation.Contact("b", simulation.Sphere(0.02), ground, friction=0.4)
     starts = [[-0.3, 0, 0.5], [0.2, 0, 0.5], [0.9, 0, 0.5]]
     q = np.array([[*start, 1, 0, 0, 0] for start in starts])
     run = stepped(sphere(), q, duration=1.0, constraints=[contact])
@@ -178,29 +180,33 @@ def test_a_point_stands_on_each_step_and_does_not_enter_the_riser():
 def test_a_field_of_heights_is_the_plane_that_it_samples():
     slope = 0.2
     x = np.linspace(-3.0, 3.0, 61)
-    field = zveno.HeightField(np.repeat(slope * x[:, None], 5, axis=1), (0.1, 1.0), (-3.0, -2.0))
+    field = simulation.HeightField(np.repeat(slope * x[:, None], 5, axis=1), (0.1, 1.0), (-3.0, -2.0))
     normal = np.array([-slope, 0, 1]) / np.hypot(slope, 1)
     q = [*(RADIUS * normal), 1, 0, 0, 0]
     runs = [
         stepped(
-            sphere(), q, duration=0.5, constraints=[zveno.Contact("b", zveno.Sphere(RADIUS), ground, friction=0.5)]
+            sphere(),
+            q,
+            duration=0.5,
+            constraints=[simulation.Contact("b", simulation.Sphere(RADIUS), ground, friction=0.5)],
         )
-        for ground in (field, zveno.GroundPlane(normal))
+        for ground in (field, simulation.GroundPlane(normal))
     ]
     assert abs(runs[0].q - runs[1].q).max() < 1e-9
 
 
+@pytest.mark.laws
 def test_friction_never_does_positive_work():
     """λ_t · u_t ≤ 0 at the velocities after the step, from the step's own rows."""
     from zveno.simulation.time_stepping.parts import stepping_of
     from zveno.simulation.time_stepping.step import prepared
 
-    contact, h = zveno.Contact("b", zveno.Box(SIZE), friction=0.5), 2e-3
+    contact, h = simulation.Contact("b", simulation.Box(SIZE), friction=0.5), 2e-3
     rng = np.random.default_rng(3)
     quaternion = rng.normal(size=4)
     q = [0, 0, 0.4, *quaternion / np.linalg.norm(quaternion)]
     run = stepped(box(), q, [1.0, 0.5, 0, 2, 1, 0], 1.0, constraints=[contact], step=h)
-    stepping = stepping_of(box(), [contact], False, None, None, False, None)
+    stepping = stepping_of(box(), [contact], False, None, None, False)
     slid = 0
     for k in range(0, len(run.t) - 1, 3):
         row = np.zeros(stepping.n_row)

@@ -14,7 +14,12 @@ def test_a_settled_quadruped_stands_as_in_mujoco():
     mujoco = pytest.importorskip("mujoco")
     robot, q, contacts = standing_quadruped(0.005)
     run = stepped(
-        robot, q, duration=3.0, control=zveno.PD(q, KP, KD, gravity=False), constraints=contacts, sample=0.5
+        robot,
+        q,
+        duration=3.0,
+        control=zveno.simulation.PD(q, KP, KD, gravity=False),
+        constraints=contacts,
+        sample_time=0.5,
     )
     spheres = [(contact.frame, (0.0, 0.0, 0.0), RADIUS) for contact in contacts]
     option = 'integrator="implicitfast" cone="elliptic" impratio="100"'

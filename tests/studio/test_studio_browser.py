@@ -12,7 +12,7 @@ from browser import PATIENT, chromium, kept
 from studio_client import until
 
 pytest.importorskip("viser")
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.attack, pytest.mark.timeout(900)]
 
 VIEWPORT = {"width": 900, "height": 560}
 
@@ -74,7 +74,7 @@ def steady(page) -> bytes:
 
 
 def test_it_loads_a_slider_moves_the_robot_and_two_tabs_agree(opened):
-    with zveno.load("puma560").studio() as studio:
+    with zveno.open_studio(zveno.load("puma560")) as studio:
         page = opened(studio.url)
         until(lambda: len(studio.server.get_clients()) == 1, "a connection")
         assert page.url.endswith("/"), "the token has left the address"
@@ -104,7 +104,7 @@ def waiting(page, check, what: str) -> None:
 
 
 def test_a_mouse_drags_the_target_and_the_ghosts_follow(opened):
-    with zveno.load("puma560").studio() as studio:
+    with zveno.open_studio(zveno.load("puma560")) as studio:
         stage, target = studio.stages[0], studio.targets["/robot1"]
         page = opened(studio.url)
         waiting(page, lambda: studio.server.get_clients(), "a connection")
@@ -155,8 +155,8 @@ def on_screen(studio, point: np.ndarray) -> tuple[float, float]:
 
 def test_a_motion_plays_and_its_page_opens_without_a_network(opened, tmp_path):
     arm = zveno.load("puma560")
-    run = arm.simulate([0.3, -0.4, 0.5, 0.2, 0.7, 0.1], duration=1.0, sample=0.02)
-    with arm.studio(run) as studio:
+    run = arm.simulate([0.3, -0.4, 0.5, 0.2, 0.7, 0.1], duration=1.0, sample_time=0.02)
+    with zveno.open_studio(arm, run) as studio:
         page = opened(studio.url)
         waiting(page, lambda: studio.server.get_clients(), "a connection")
         before = steady(page)

@@ -1,4 +1,4 @@
-"""The studio lets nobody in but the reader of its link, and no message can end more than its own connection."""
+"""The studio lets nobody in but the reader of its link."""
 
 from __future__ import annotations
 
@@ -19,15 +19,10 @@ from studio_client import asked, camera, connected, cookie, message, until
 viser = pytest.importorskip("viser")
 from websockets.exceptions import ConnectionClosed, InvalidStatus  # noqa: E402
 
-from zveno.studio import messages  # noqa: E402
-from zveno.studio.messages import Malformed, is_wanted  # noqa: E402
-
-GARBAGE = 10_000
-
 
 @pytest.fixture(scope="module")
 def studio():
-    with zveno.load("puma560").studio() as opened:
+    with zveno.open_studio(zveno.load("puma560")) as opened:
         yield opened
 
 
@@ -105,70 +100,17 @@ def test_nobody_can_ask_for_a_tunnel(studio):
     assert studio.server._share_tunnel is None
 
 
-def broken() -> list[bytes | str]:
-    """Messages that no page sends."""
-    numbers = np.random.default_rng(0)
-    update = {"uuid": "x", "updates": {"value": 1.0}}
-    pose = {"name": "/robot1/target", "wxyz": [1.0, 0.0, 0.0, 0.0], "position": [0.0, 0.0, 0.0]}
-    made = [
-        b"",
-        "text",
-        b"\xc1",
-        message("NoSuchMessage"),
-        message("GuiUpdateMessage"),
-        message("GuiUpdateMessage", uuid="x", updates=3),
-        message("GuiUpdateMessage", uuid="x" * 5000, updates={"value": 1}),
-        message("GuiUpdateMessage", **(update | {"updates": {"value": float("nan")}})),
-        message("GuiUpdateMessage", **(update | {"updates": {"value": [[[[[[1]]]]]]}})),
-        message("TransformControlsUpdateMessage", **(pose | {"wxyz": [0.0, 0.0, 0.0, 0.0]})),
-        message("TransformControlsUpdateMessage", **(pose | {"position": [1.0, float("inf"), 0.0]})),
-        message("TransformControlsUpdateMessage", **(pose | {"position": [1.0]})),
-        message("TransformControlsUpdateMessage", **(pose | {"position": ["a", "b", "c"]})),
-        message("ViewerCameraMessage", wxyz=3),
-        message("GuiUpdateMessage", **(update | {"updates": {"value": [1, 2]}})),
-        b"\x91" * 2000,
-    ]
-    return made + [numbers.bytes(int(size)) for size in numbers.integers(1, 60, 40)]
-
-
-@pytest.mark.parametrize("raw", broken())
-def test_a_malformed_message_is_known_as_such(raw):
-    with pytest.raises(Malformed):
-        is_wanted(raw)
-
-
-def test_messages_of_the_page_pass_and_properties_of_the_server_do_not():
-    assert is_wanted(camera())
-    assert is_wanted(message("GuiUpdateMessage", uuid="x", updates={"value": 2}))
-    for updates in ({"min": -1e9}, {"value": 1, "max": 9}, {"update_cb": []}, {}):
-        assert not is_wanted(message("GuiUpdateMessage", uuid="x", updates=updates))
-    for kind in ("ShareUrlRequest", "FileTransferStartUpload", "SceneNodeUpdateMessage"):
-        assert not is_wanted(message(kind))
-
-
-def test_garbage_ends_its_connection_and_nothing_else(studio):
-    """Ten thousand of them, while another page goes on."""
-    rng = np.random.default_rng(1)
-    fixed = broken()
+def test_a_message_that_cannot_be_read_ends_its_connection_and_no_other(studio):
     with connected(studio.url) as honest:
         honest.send(camera())
-        sent = ended = 0
-        while sent < GARBAGE:
+        for raw in (b"\xc1", "text", message("NoSuchMessage")):
             with connected(studio.url) as client:
-                try:
-                    for _ in range(500):
-                        k = int(rng.integers(2 * len(fixed)))
-                        client.send(fixed[k] if k < len(fixed) else rng.bytes(int(rng.integers(1, 300))))
-                        sent += 1
-                except ConnectionClosed as closed:
-                    ended += closed.rcvd is not None and closed.rcvd.code == 1008
-        assert ended
-        seen = studio.stages[0].placed
-        slider = _slider(studio)
+                client.send(camera())
+                client.send(raw)
+        seen, slider = studio.stages[0].placed, _slider(studio)
         honest.send(message("GuiUpdateMessage", uuid=slider._impl.uuid, updates={"value": 12.5}))
         until(lambda: studio.stages[0].placed > seen, "an update after the garbage")
         assert np.degrees(studio.stages[0].q[0]) == pytest.approx(12.5)
-    until(lambda: not studio.server.get_clients(), "the end of all connections")
 
 
 def _slider(studio):
@@ -223,16 +165,16 @@ def test_a_busy_port_or_a_bad_host_is_an_error():
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         with pytest.raises(zveno.ZvenoError, match=r"cannot be used: Address already in use\. Give another port"):
-            robot.studio(port=taken.getsockname()[1])
+            zveno.open_studio(robot, port=taken.getsockname()[1])
     for host, why in (
         ("192.0.2.1", "cannot be used"),
-        ("nonsense", "is no address"),
-        ("example.com", "is no address"),
+        ("nonsense", "must be an IP address"),
+        ("example.com", "must be an IP address"),
     ):
         with pytest.raises(zveno.ZvenoError, match=why), pytest.warns() if host[0] == "1" else _nothing():
-            robot.studio(host=host)
-    with pytest.raises(zveno.ZvenoError, match="is no port"):
-        robot.studio(port=70000)
+            zveno.open_studio(robot, host=host)
+    with pytest.raises(zveno.ZvenoError, match="must be an integer from 0 to 65535"):
+        zveno.open_studio(robot, port=70000)
 
 
 def _nothing():
@@ -244,7 +186,7 @@ def _nothing():
 def test_another_address_is_opened_with_a_warning():
     robot = zveno.load("planar2")
     with pytest.warns(zveno.ZvenoWarning, match="open to everybody"):
-        opened = robot.studio(host="0.0.0.0")
+        opened = zveno.open_studio(robot, host="0.0.0.0")
     with opened:
         port = urlsplit(opened.url).port
         local = opened.url.replace("0.0.0.0", "127.0.0.1")
@@ -256,13 +198,14 @@ def test_another_address_is_opened_with_a_warning():
 
 def test_after_the_end_the_port_is_free():
     before = set(threading.enumerate())
-    with zveno.load("planar2").studio() as opened:
+    with zveno.open_studio(zveno.load("planar2")) as opened:
         port = urlsplit(opened.url).port
-    with zveno.load("planar2").studio(port=port) as again:
+    with zveno.open_studio(zveno.load("planar2"), port=port) as again:
         assert urlsplit(again.url).port == port
     assert not [thread for thread in set(threading.enumerate()) - before if thread.name == "zveno studio"]
 
 
+@pytest.mark.laws
 def test_ctrl_c_ends_it_cleanly():
     command = [sys.executable, "-m", "zveno", "studio", "planar2"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -281,10 +224,5 @@ def test_ctrl_c_ends_it_cleanly():
 
 def test_another_viser_is_not_trusted(monkeypatch):
     monkeypatch.setattr(viser, "__version__", "1.2.0")
-    with pytest.raises(zveno.MissingExtraError, match=r"viser 1\.2\.0 is not one"):
-        zveno.load("planar2").studio()
-
-
-def test_the_kinds_that_pass_exist():
-    known = messages._reader()[1]._subclass_from_type_string()
-    assert set(messages._KINDS) <= set(known)
+    with pytest.raises(zveno.errors.MissingExtraError, match=r"not tested with viser 1\.2\.0"):
+        zveno.open_studio(zveno.load("planar2"))

@@ -13,12 +13,14 @@ import zveno
 from every_result import every_result
 from mechanisms import random_mechanism
 from studio_client import until
+from zveno import calibration, ik
 
 pytest.importorskip("viser")
-from zveno.report.html.scene import robot_scene
+from zveno.report.description import Scene
+from zveno.report.scene import scene_data
 from zveno.studio.instances import GHOST_SIDES
+from zveno.studio.stage import coordinates
 from zveno.studio.target import MOST_GHOSTS
-from zveno.studio.values import coordinates
 from zveno.studio.views import VIEWS
 from zveno.studio.views.calibration import map_slice, residual_arrows
 from zveno.studio.views.identification import equivalent_ellipsoid
@@ -30,7 +32,7 @@ SINGLE = 2e-6
 
 @pytest.fixture(scope="module")
 def puma():
-    with zveno.load("puma560").studio() as studio:
+    with zveno.open_studio(zveno.load("puma560")) as studio:
         yield studio
 
 
@@ -91,7 +93,7 @@ def test_the_robot_stands_where_its_kinematics_say(puma):
 
 def test_the_page_of_a_report_has_the_same_parts(puma):
     stage = puma.stages[0]
-    data = robot_scene("x", stage.mechanism, stage.q[None], ["x"]).data
+    data = scene_data(Scene("x", stage.mechanism, stage.q[None]))
     assert sum(map(len, data["bodies"])) == stage.instances.n_parts == len(stage.shape.parts)
     assert len(data["foot"]) == stage.pedestal.n_parts == 1
 
@@ -122,7 +124,7 @@ def test_all_solutions_are_ghosts_and_rows(puma):
 
 @pytest.mark.parametrize(
     ("words", "status"),
-    [("near", "complete"), ("far", "unreachable"), ("aligned", "family")],
+    [("near", "complete"), ("far", "unreachable"), ("aligned", "self-motion")],
 )
 def test_statuses_are_shown_as_they_are(words, status, puma):
     stage, target = puma.stages[0], puma.targets["/robot1"]
@@ -140,7 +142,7 @@ def test_statuses_are_shown_as_they_are(words, status, puma):
     assert target.ghosts.shown == shown, "of unreachable poses the nearest configuration is shown"
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 def test_a_proof_is_shown(puma):
     pytest.importorskip("flint")
     stage, target = puma.stages[0], puma.targets["/robot1"]
@@ -185,6 +187,7 @@ def test_sliders_have_the_limits_in_degrees_and_millimetres():
             assert each.low <= each.shown(value) <= each.high
 
 
+@pytest.mark.laws(after=1)
 @pytest.mark.parametrize("seed", range(2))
 def test_any_robot_can_be_shown(seed):
     robots = [zveno.Robot(random_mechanism(seed, n=8)), zveno.load("quadruped"), zveno.load("planar2")]
@@ -203,11 +206,12 @@ def test_any_robot_can_be_shown(seed):
         assert not studio.message.visible, studio.message.content
 
 
+@pytest.mark.laws(after=1)
 @pytest.mark.parametrize("name", VIEWS)
 def test_results_are_shown(name, results, tmp_path):
     result = results[name]
     mechanism = result.trajectory.mechanism if name == "Walk" else result.mechanism
-    with zveno.Robot(mechanism).studio(result) as studio:
+    with zveno.open_studio(zveno.Robot(mechanism), result) as studio:
         settled(studio)
         assert not studio.message.visible, studio.message.content
         stage = studio.stages[0]
@@ -235,12 +239,12 @@ def test_forces_at_the_feet_of_a_walk_are_drawn(results):
 
 
 def test_a_view_that_does_not_exist_is_an_error(results):
-    with pytest.raises(zveno.ZvenoError, match="there is no view of a BaseParameters"):
-        zveno.load("planar2").studio(results["BaseParameters"])
+    with pytest.raises(zveno.ZvenoError, match="the studio cannot show a BaseParameters"):
+        zveno.open_studio(zveno.load("planar2"), results["BaseParameters"])
     with pytest.raises(zveno.ZvenoError, match="there is no robot to show"):
         zveno.open_studio([])
-    with pytest.raises(zveno.UnknownNameError):
-        zveno.load("planar2").studio(frame="nothing")
+    with pytest.raises(zveno.errors.UnknownNameError):
+        zveno.open_studio(zveno.load("planar2"), frame="nothing")
 
 
 def test_residual_arrows_lead_from_predictions_to_readings(results):
@@ -258,10 +262,10 @@ def test_residual_arrows_lead_from_predictions_to_readings(results):
 
 def test_residuals_seen_from_anywhere_are_turned_into_the_world_of_the_robot():
     robot = zveno.load("planar2").with_tool(zveno.transforms.transform(None, [0.05, 0.02, 0.0]))
-    built, q = robot.with_deviations({"Tx1": 1e-3}), robot.random(30, 1)
+    built, q = zveno.calibration.apply_deviations(robot, {"Tx1": 1e-3}), robot.random(30, 1)
     T = zveno.transforms.transform(zveno.rotations.exp(np.array([0.2, -0.5, 1.3])), np.array([1.0, 2.0, 0.5]))
     seen = (T @ built.forward_kinematics(q))[:, :3, 3] + np.random.default_rng(0).normal(0.0, 1e-4, (30, 3))
-    result = robot.calibrate(zveno.Campaign(zveno.RelativePosition(), q, seen), folds=3)
+    result = robot.calibrate(calibration.Dataset(calibration.RelativePosition(), q, seen), folds=3)
     arrows, found = residual_arrows(result), result.unknowns["tracker"]
     assert len(arrows.points) == 30
     read = (arrows.points + arrows.calibrated) @ found[:3, :3].T + found[:3, 3]
@@ -284,9 +288,9 @@ def test_ellipsoids_have_the_inertia_of_their_links():
     assert equivalent_ellipsoid(np.zeros(10)) is None
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 def test_forces_of_contacts_carry_the_weight():
-    from zveno.simulation.drop import drop
+    from zveno.studio.drop import drop
 
     dog = zveno.load("quadruped")
     run = drop(dog, dog.neutral(), 1.5, height=0.01)
@@ -294,15 +298,15 @@ def test_forces_of_contacts_carry_the_weight():
     weight = 9.81 * sum(link.inertia[0] for link in dog.mechanism.links)
     np.testing.assert_allclose(forces.values[-1].sum(axis=0), [0, 0, weight], atol=0.02 * weight)
     assert {"front_left_foot", "rear_right_foot"} <= set(forces.frames)
-    first = np.asarray(dog.forward_kinematics(run.q[0], frames=[f for f in dog.frame_names if f.endswith("_foot")]))
+    first = np.asarray(dog.frame_poses(run.q[0], frames=[f for f in dog.frame_names if f.endswith("_foot")]))
     assert first[:, 2, 3].min() == pytest.approx(0.01 + 0.02 * 0.2, abs=0.02)
-    with pytest.raises(zveno.ModelError, match="fixed to the ground"):
+    with pytest.raises(zveno.errors.ModelError, match="fixed to the ground"):
         drop(zveno.load("ur5"), np.zeros(6))
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 def test_a_machine_is_dropped_and_watched():
-    with zveno.load("quadruped").studio() as studio:
+    with zveno.open_studio(zveno.load("quadruped")) as studio:
         settled(studio)
         panel = studio.drops["/robot1"]
         panel.duration.value = 0.3
@@ -317,13 +321,14 @@ def test_a_machine_is_dropped_and_watched():
 def test_manipulability_is_zero_where_the_arm_is_singular():
     robot = zveno.load("puma560")
     q = np.array([[0.3, -0.4, 0.5, 0.2, 0.7, 0.1], [0.3, -0.4, 0.5, 0.2, 0.0, 0.1]])
-    good, singular = zveno.manipulability(robot, q)
+    good, singular = ik.manipulability(robot, q)
     assert singular < 1e-12 < good
     J = np.asarray(robot.jacobian(q[0]))
     assert good == pytest.approx(np.sqrt(np.linalg.det(J @ J.T)), rel=1e-9)
-    assert zveno.manipulability(robot, q[0]) == pytest.approx(good)
+    assert ik.manipulability(robot, q[0]) == pytest.approx(good)
 
 
+@pytest.mark.laws(after=1)
 @pytest.mark.parametrize("words", [["puma560", "planar2"], ["planar2", "RESULT"]])
 def test_the_verb_saves_a_page(words, results, tmp_path, capsys):
     from zveno.cli import main

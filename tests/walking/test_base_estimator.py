@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import chi2
 
 import zveno
-from zveno.kernels.door import compiled
+from zveno import walking
+from zveno.kernels.compile import compiled
 from zveno.spatial.rotations import exp, from_quaternion, log, to_quaternion
 from zveno.walking.base_estimator import N_MOTION, BaseEstimator, corrected, foot_places, predicted
 from zveno.walking.sensing import Sensing
@@ -85,6 +86,7 @@ def difference(true, x):
     return np.concatenate([true[:6] - x[:6], turn, true[10:] - x[10:]])
 
 
+@pytest.mark.laws
 def test_the_filter_knows_how_much_it_knows(kernels):
     runs = [campaign(kernels, seed) for seed in range(12)]
     # Innovations are white: their sums have exactly as many degrees of freedom as numbers that were measured.
@@ -97,6 +99,7 @@ def test_the_filter_knows_how_much_it_knows(kernels):
     assert low < last.sum() < high
 
 
+@pytest.mark.laws
 def test_biases_are_found(kernels):
     _, _, error, sigma = campaign(kernels, 3, steps=2500)
     assert (abs(error[9:15]) < 4 * sigma[9:15]).all()
@@ -114,7 +117,7 @@ def test_places_of_the_feet_are_those_of_forward_kinematics():
     frames = ("left_foot", "right_foot")
     q = robot.random(rng=1)
     base = robot.forward_kinematics(q, "pelvis")
-    feet = robot.forward_kinematics(q, frames=list(frames))[:, :3, 3]
+    feet = robot.frame_poses(q, frames=list(frames))[:, :3, 3]
     np.testing.assert_allclose(
         foot_places(robot.mechanism, frames, q[7:]), (feet - base[:3, 3]) @ base[:3, :3], atol=1e-12
     )
@@ -122,8 +125,8 @@ def test_places_of_the_feet_are_those_of_forward_kinematics():
 
 def test_a_machine_at_rest_is_seen_at_rest_and_a_foot_that_comes_down_is_taken_up():
     robot = zveno.load("quadruped")
-    stance = zveno.stance_of(robot)
-    sensors = zveno.WalkingSensors(seed=5)
+    stance = walking.default_stance(robot)
+    sensors = walking.Sensors(seed=5)
     estimator = BaseEstimator(robot.mechanism, stance.feet, sensors, stance.start, 1e-3)
     sensing = Sensing(sensors, robot.mechanism, stance.feet, 1e-3)
     v = np.zeros(robot.n_v)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zveno
+from zveno import simulation
 from zveno.walking.known_drive import known_drive
 
 SHARE = 0.05
@@ -16,14 +17,16 @@ INERTIA = 0.02
 
 def flywheel(axis_inertia: float = INERTIA) -> zveno.Robot:
     wheel = zveno.Link("wheel", zveno.inertia.parameters(1.0, np.zeros(3), axis_inertia * np.eye(3)))
-    joint = zveno.Joint("turn", "base", "wheel", zveno.Revolute((0, 0, 1)))
+    joint = zveno.Joint("turn", "base", "wheel", zveno.joints.Revolute((0, 0, 1)))
     return zveno.Robot(zveno.assemble("flywheel", [zveno.Link("base"), wheel], [joint]))
 
 
-def oil(**cylinder) -> zveno.HydraulicDrive:
-    lever = zveno.ConstantLever(0.05, middle=0.0)
+def oil(**cylinder) -> simulation.HydraulicDrive:
+    lever = simulation.ConstantLever(0.05, middle=0.0)
     given = {"area": 2.5e-4, "stroke": 0.3, "lever": lever, "dead_volume": 1e-5} | cylinder
-    return zveno.HydraulicDrive({"turn": zveno.HydraulicCylinder(zveno.ServoValve(5 / 60000), **given)})
+    return simulation.HydraulicDrive(
+        {"turn": simulation.HydraulicCylinder(simulation.ServoValve(5 / 60000), **given)}
+    )
 
 
 @pytest.mark.parametrize("change", [{}, {"bulk_modulus": 5e8}, {"area": 2e-4, "rod_area": 1.5e-4}])
@@ -36,7 +39,7 @@ def test_a_constant_command_accelerates_the_joint_as_if_it_were_heavier(change):
     run = robot.simulate(
         robot.neutral(),
         duration=seconds,
-        control=zveno.Traced(lambda t, q, v: np.array([torque])),
+        control=simulation.Traced(lambda t, q, v: np.array([torque])),
         drive=drive,
         integrator="rk4",
         step=1e-4,
@@ -50,7 +53,7 @@ def test_friction_is_known_and_other_drives_are_left_as_they_are():
     robot = flywheel()
     known = known_drive(robot.mechanism, oil(viscous=100.0), robot.neutral())
     assert known.viscous == pytest.approx([100.0 * 0.05**2])
-    for drive in (None, zveno.ServoDrive(gain=1.0, lag=0.003, saturation=10.0)):
+    for drive in (None, simulation.ServoDrive(gain=1.0, lag=0.003, saturation=10.0)):
         known = known_drive(robot.mechanism, drive, robot.neutral())
         assert known.mechanism is robot.mechanism
         assert not known.viscous.any()

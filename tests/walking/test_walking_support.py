@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-import zveno
+from zveno import walking
 from zveno.errors import ZvenoError
 from zveno.walking.order import Footprint, foot_order
 from zveno.walking.support import nearest_supported, stability_margin, support_polygon
@@ -31,6 +31,7 @@ def test_polygon_is_the_hull_and_margin_its_distance(seed):
         assert np.linalg.norm(rim - point, axis=1).min() == pytest.approx(distance, abs=2e-3)
 
 
+@pytest.mark.laws(after=5)
 @pytest.mark.parametrize("seed", range(10))
 def test_nearest_supported_place_is_the_nearest_of_many(seed):
     rng = np.random.default_rng(seed)
@@ -50,13 +51,13 @@ def test_nearest_supported_place_is_the_nearest_of_many(seed):
 
 
 def test_points_and_lines_support_nothing():
-    assert zveno.support_polygon([[1.0, 2.0]]).shape == (1, 2)
-    line = zveno.support_polygon([[0, 0, 1], [1, 0, 2], [2, 0, 3]])
-    assert zveno.stability_margin(line[[0, -1]], (1.0, 0.5)) == pytest.approx(-0.5)
+    assert walking.support_polygon([[1.0, 2.0]]).shape == (1, 2)
+    line = walking.support_polygon([[0, 0, 1], [1, 0, 2], [2, 0, 3]])
+    assert walking.stability_margin(line[[0, -1]], (1.0, 0.5)) == pytest.approx(-0.5)
     assert nearest_supported([[0, 0], [1, 0]], (0.5, 0.0), 0.0) is None
     for bad in ([], [[np.nan, 0.0]], [1.0, 2.0]):
         with pytest.raises(ZvenoError, match="support nothing"):
-            zveno.support_polygon(bad)
+            walking.support_polygon(bad)
 
 
 def test_many_feet_have_an_order():

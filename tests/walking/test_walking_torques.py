@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import zveno
+from zveno import walking
 from zveno.errors import ModelError
 from zveno.walking.body_state import BodyState, body_state
 from zveno.walking.torque_program import EDGES, SMALL, TorqueProblem, accelerations
-from zveno.walking.whole_body_torques import FREE, WalkingGains, WalkingWeights, WholeBodyTorques
+from zveno.walking.whole_body_torques import FREE, Gains, Weights, WholeBodyTorques
 
 FRICTION = 0.6
 EXACT = 1e-7
@@ -19,11 +20,11 @@ SAME = 1e-5
 @pytest.fixture(scope="module")
 def dog():
     robot = zveno.load("quadruped")
-    return robot, zveno.stance_of(robot)
+    return robot, walking.default_stance(robot)
 
 
 def controller(robot, stance, weights=None):
-    torques = WholeBodyTorques(robot.mechanism, stance.feet, FRICTION, weights or WalkingWeights(), WalkingGains())
+    torques = WholeBodyTorques(robot.mechanism, stance.feet, FRICTION, weights or Weights(), Gains())
     at = torques.felt(stance.start, np.zeros(robot.n_v))
     torques.hold(at.base[:3, :3], stance.start[7:], at.feet[:, :3, :3])
     return torques
@@ -74,7 +75,7 @@ def test_forces_stay_in_their_cones_and_feet_in_the_air_push_nothing(dog):
         assert abs(found.forces[~standing]).max(initial=0.0) < EXACT
 
 
-@pytest.mark.slow
+@pytest.mark.laws
 def test_torques_stay_within_limits(dog):
     from dataclasses import replace
 
@@ -102,7 +103,7 @@ def test_the_answer_is_that_of_the_whole_program_with_the_base_as_unknowns(dog):
     mechanism, n = robot.mechanism, robot.n_v
     torques = controller(robot, stance)
     problem = TorqueProblem(mechanism, stance.feet)
-    weights = WalkingWeights()
+    weights = Weights()
     for q, v, center in states(robot, stance.start, 5):
         found = torques.solve(q, v, np.ones(4, dtype=bool), center, {})
         at = BodyState(*body_state(mechanism, problem.frames, q, v))
@@ -138,4 +139,4 @@ def test_the_answer_is_that_of_the_whole_program_with_the_base_as_unknowns(dog):
 def test_a_machine_on_a_fixed_base_is_refused():
     fixed = zveno.load("quadruped").with_base("fixed")
     with pytest.raises(ModelError, match=r"with_base"):
-        WholeBodyTorques(fixed.mechanism, zveno.stance_of(fixed).feet, FRICTION, WalkingWeights(), WalkingGains())
+        WholeBodyTorques(fixed.mechanism, walking.default_stance(fixed).feet, FRICTION, Weights(), Gains())

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 import zveno
+from zveno import walking
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.laws
 
 
 @pytest.fixture(scope="module")
 def biped():
     robot = zveno.load("biped")
-    return robot, zveno.stance_of(robot)
+    return robot, walking.default_stance(robot)
 
 
 def kept_within_limits(robot, walk):
@@ -26,10 +27,10 @@ def kept_within_limits(robot, walk):
 def test_it_walks_dynamically_on_tiles_within_20_mm(biped, seed):
     robot, stance = biped
     rng = np.random.default_rng([seed, 1])
-    ground = zveno.uneven_ground(0.02, tile=float(rng.uniform(0.2, 0.4)), rng=rng)
-    sensors = zveno.WalkingSensors(seed=seed)
-    walk = zveno.simulate_walk(
-        robot, *stance, zveno.DynamicGait((0.24, 0.0), steps=8), ground=ground, sensors=sensors
+    ground = walking.uneven_ground(0.02, tile=float(rng.uniform(0.2, 0.4)), rng=rng)
+    sensors = walking.Sensors(seed=seed)
+    walk = walking.simulate_walk(
+        robot, *stance, walking.DynamicGait((0.24, 0.0), steps=8), ground=ground, sensors=sensors
     )
     assert walk.status == "walked"
     kept_within_limits(robot, walk)
@@ -39,10 +40,12 @@ def test_it_walks_dynamically_on_tiles_within_20_mm(biped, seed):
 
 def test_it_survives_a_push_by_moving_its_footholds(biped):
     robot, stance = biped
-    gait = zveno.DynamicGait((0.24, 0.0), steps=7)
-    level = zveno.uneven_ground(0.0)
-    calm = zveno.simulate_walk(robot, *stance, gait, ground=level)
-    pushed = zveno.simulate_walk(robot, *stance, gait, ground=level, pushes=[zveno.Push(3.0, (0.0, -10.0, 0.0))])
+    gait = walking.DynamicGait((0.24, 0.0), steps=7)
+    level = walking.uneven_ground(0.0)
+    calm = walking.simulate_walk(robot, *stance, gait, ground=level)
+    pushed = walking.simulate_walk(
+        robot, *stance, gait, ground=level, pushes=[walking.Push(3.0, (0.0, -10.0, 0.0))]
+    )
     assert (calm.status, pushed.status) == ("walked", "walked")
     moved = abs(pushed.footholds - calm.footholds)[:, 1]
     before = pushed.step_times < 3.0
@@ -54,11 +57,14 @@ def test_it_survives_a_push_by_moving_its_footholds(biped):
 def test_a_push_towards_the_standing_foot_is_caught(biped, seed):
     """The other foot comes near, and stays down while a step would lose the balance."""
     robot, stance = biped
-    gait, angle = zveno.DynamicGait((0.24, 0.0), steps=8), 2 * np.pi * seed / 50
+    gait, angle = walking.DynamicGait((0.24, 0.0), steps=8), 2 * np.pi * seed / 50
     when = 3.0 + float(np.random.default_rng([seed, 2]).uniform(0.0, 1.2))
-    push, sensors = zveno.Push(when, (10 * np.cos(angle), 10 * np.sin(angle), 0.0)), zveno.WalkingSensors(seed=seed)
-    walk = zveno.simulate_walk(
-        robot, *stance, gait, ground=zveno.uneven_ground(0.0), sensors=sensors, pushes=[push]
+    push, sensors = (
+        walking.Push(when, (10 * np.cos(angle), 10 * np.sin(angle), 0.0)),
+        walking.Sensors(seed=seed),
+    )
+    walk = walking.simulate_walk(
+        robot, *stance, gait, ground=walking.uneven_ground(0.0), sensors=sensors, pushes=[push]
     )
     assert walk.status == "walked"
     kept_within_limits(robot, walk)
@@ -69,10 +75,12 @@ def test_a_push_towards_the_standing_foot_is_caught(biped, seed):
 def test_no_swing_takes_the_pressure_that_holds_the_balance(biped):
     """A push outwards over the standing foot: a foot in the air that outweighs the centre of mass lets it win."""
     robot, stance = biped
-    gait, push = zveno.DynamicGait((0.24, 0.0), steps=8), zveno.Push(3.5, (5.4, 8.4, 0.0))
+    gait, push = walking.DynamicGait((0.24, 0.0), steps=8), walking.Push(3.5, (5.4, 8.4, 0.0))
     walks = [
-        zveno.simulate_walk(robot, *stance, gait, ground=zveno.uneven_ground(0.0), pushes=[push], weights=weights)
-        for weights in (None, zveno.WalkingWeights(center=20.0))
+        walking.simulate_walk(
+            robot, *stance, gait, ground=walking.uneven_ground(0.0), pushes=[push], weights=weights
+        )
+        for weights in (None, walking.Weights(center=20.0))
     ]
     assert walks[0].status == "walked"
     kept_within_limits(robot, walks[0])
@@ -81,8 +89,8 @@ def test_no_swing_takes_the_pressure_that_holds_the_balance(biped):
 
 def test_it_walks_statically_down_a_slope(biped):
     robot, stance = biped
-    ground = zveno.uneven_ground(0.0, slope=-0.08)
-    walk = zveno.simulate_walk(robot, *stance, zveno.StaticGait((0.2, 0.0), steps=4), ground=ground)
+    ground = walking.uneven_ground(0.0, slope=-0.08)
+    walk = walking.simulate_walk(robot, *stance, walking.StaticGait((0.2, 0.0), steps=4), ground=ground)
     assert walk.status == "walked"
     kept_within_limits(robot, walk)
     # Feet as they lie, not as estimated: estimated heights drift while soles settle onto the slope.

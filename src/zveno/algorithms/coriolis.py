@@ -1,77 +1,72 @@
-"""The Coriolis matrix, by the recursion of Echeandia and Wensing (2021) in body axes."""
+"""The Coriolis matrix, by composite bodies (the factorisation of Echeandia and Wensing 2021)."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..mechanism import Joint, Mechanism
-from ..spatial.inertia import tensor
-from ..spatial.vectors import skew
+from ..mechanism import Mechanism
+from ..spatial.inertia import moved
+from ..spatial.transforms import move_wrench
+from ..spatial.vectors import cross
 from .drives import independent_velocities, rotor_torque, turned_momentum
-from .velocities import body_motions
+from .flow import FLOW, bracket, drift_of, flow_at_parent, own_flow
+from .mass_matrix import momentum
+from .tree import INERTIA, MOTION, PLACEMENT, VELOCITIES, Tree, numbers, tree_of
+from .velocities import carried_motion
 
 
-def coriolis_matrix(mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """C (n_v, n_v) with C v = bias − gravity torque, and Ṁ − 2C skew-symmetric.
+def coriolis_matrix(mechanism: Mechanism | Tree, q: Any, v: Any) -> Any:
+    """Return C (n_v, n_v) with C v = bias − gravity torque and Ṁ − 2C skew-symmetric, rotors included.
 
-    C = Σ J_iᵀ (M_i J̇_i + Γ_i J_i) over the links, with the body Jacobians J_i and a skew-symmetric Γ_i whose
-    product with the link's twist is the wrench that its motion needs without acceleration. Rotors count.
+    A unit velocity s of a joint changes by ψ̇ = V × s + Ṡ as the body moves, and rotates the mass flow that the
+    joint carries. With the composite body's momentum p(·), half its Coriolis wrench (twirl) for the angular
+    velocity of s and half its sweep of s, C_ji = s_j · (p(ψ̇_i) + twirl) and C_ij = ψ̇_j · p(s_i) + w_j · sweep for
+    every j that carries i.
     """
-    J = [np.zeros((6, mechanism.n_v))]
-    J_rate = [np.zeros((6, mechanism.n_v))]
-    motions = body_motions(mechanism, q, v, np.zeros(mechanism.n_v))
-    q_own, v_own = mechanism.joint_positions(q), mechanism.joint_velocities(v)
-    C = _rotors(mechanism, v)
-    for i, f, joint in mechanism.outward():
-        T, S = joint.transform(q_own[i]), joint.subspace(q_own[i])
-        own, own_rate = (_placed(mechanism, joint, part) for part in (S, joint.subspace_rate(q_own[i], v_own[i])))
-        carried = _carried(T, J[f])
-        J.append(carried + own)
-        J_rate.append(_carried(T, J_rate[f]) - _motion_cross(S @ v_own[i]) @ carried + own_rate)
-        M = _spatial_inertia(mechanism.links[i].inertia)
-        twist = np.concatenate([motions[i].v, motions[i].w])
-        C = C + J[i].T @ (M @ J_rate[i] + _velocity_products(M, twist) @ J[i])
-    return C
+    tree = tree_of(mechanism)
+    C, at, rate = tree.result("C", VELOCITIES, VELOCITIES), tree.positions(q), tree.velocities(v)
+    T, drift, motion = tree.column(PLACEMENT), tree.column(numbers(3)), tree.column(MOTION)
+    composite = tree.column(INERTIA, start=lambda i: i.inertia)
+    flow = tree.column(FLOW, start=lambda i: own_flow(i.inertia, motion[i]))
+    axes, changes = (tree.column(numbers(6), per_velocity=True) for _ in range(2))
+    shares = tree.column(numbers(15), per_velocity=True)
+    for i in tree.outward():
+        T[i], S = i.joint.transform(at[i]), i.joint.subspace(at[i])
+        motion[i] = carried_motion(i.joint, at[i], rate[i], np.zeros(i.joint.type.n_v), motion[i.parent])
+        drift[i] = drift_of(T[i], motion[i.parent], S @ rate[i])
+        V, S_rate = np.concatenate([np.zeros(3), motion[i].w]), i.joint.subspace_rate(at[i], rate[i])
+        axes[i], changes[i] = S.T, [bracket(V, s) + s_rate for s, s_rate in zip(S.T, S_rate.T, strict=True)]
+    for i in tree.inward():
+        parts = [_share(composite[i], flow[i], *pair) for pair in zip(axes[i], changes[i], strict=True)]
+        shares[i] = [np.concatenate(share) for share in parts]
+        outer = np.array([[s @ share[0] for share in parts] for s in axes[i]]).reshape(len(parts), len(parts))
+        C[i, i] = outer + _rotor_part(i, rate[i])
+        composite[i.parent] = composite[i.parent] + moved(composite[i], T[i])
+        flow[i.parent] = flow[i.parent].plus(flow_at_parent(flow[i], composite[i], T[i], drift[i]))
+    for i, j, below in tree.to_root(per_velocity=True):
+        share, along = move_wrench(T[below], shares[i][:6]), move_wrench(T[below], shares[i][6:12])
+        sweep = T[below][:3, :3] @ shares[i][12:] + 0.5 * cross(drift[below], along[:3])
+        shares[i] = np.concatenate([share, along, sweep])
+        C[j, i] = [s @ share for s in axes[j]]
+        C[i, j] = [change @ along + s[3:] @ sweep for s, change in zip(axes[j], changes[j], strict=True)]
+    return C.whole() if tree.transmission is None else C.whole() + _coupled_rotors(tree.mechanism, v)
 
 
-def _placed(mechanism: Mechanism, joint: Joint, columns: np.ndarray) -> np.ndarray:
-    """Columns of a joint among those of all velocities; a follower's act through its leader."""
-    factor = 1.0 if joint.mimic is None else joint.mimic.multiplier
-    start = mechanism.v_slices[joint.name].start if columns.shape[1] else 0
-    n = columns.shape[1]
-    before, after = np.zeros((6, start)), np.zeros((6, mechanism.n_v - start - n))
-    return np.concatenate([before, factor * columns, after], axis=1)
+def _share(p: Any, flow: Any, axis: Any, change: Any) -> tuple[Any, Any, Any]:
+    """Return p(ψ̇) + twirl, p(s) and sweep of a unit velocity."""
+    return momentum(p, change) + 0.5 * flow.twirl(axis[3:]), momentum(p, axis), 0.5 * flow.sweep(axis)
 
 
-def _carried(T: np.ndarray, J: np.ndarray) -> np.ndarray:
-    """Twists of the parent (columns) at the child's origin in the child's axes."""
-    R, p = T[:3, :3], T[:3, 3]
-    return np.concatenate([R.T @ (J[:3] - skew(p) @ J[3:]), R.T @ J[3:]])
+def _rotor_part(i: Any, v: Any) -> Any:
+    """Return the part of rotors on ball and free joints, whose momentum turns with the body, (n_v, n_v)."""
+    units = np.eye(len(v))
+    return np.array([turned_momentum(i.joint.type, unit, i.rotor * v) for unit in units]).reshape(units.shape).T
 
 
-def _motion_cross(twist: np.ndarray) -> np.ndarray:
-    """V× of a twist [v, w], (6, 6), which acts on twists."""
-    v, w = skew(twist[:3]), skew(twist[3:])
-    return np.concatenate([np.concatenate([w, v], axis=1), np.concatenate([np.zeros((3, 3)), w], axis=1)])
-
-
-def _spatial_inertia(p: np.ndarray) -> np.ndarray:
-    """M, (6, 6), about the link's origin: momentum [p, l] = M [v, w]."""
-    h = skew(p[1:4])
-    return np.concatenate([np.concatenate([p[0] * np.eye(3), -h], axis=1), np.concatenate([h, tensor(p)], axis=1)])
-
-
-def _velocity_products(M: np.ndarray, twist: np.ndarray) -> np.ndarray:
-    """Γ = ½ (V×* M + (M V)×̄* + M V×), skew-symmetric, with Γ V = V×* M V."""
-    V = _motion_cross(twist)
-    momentum = M @ twist
-    p, l = skew(momentum[:3]), skew(momentum[3:])
-    turned = np.concatenate([np.concatenate([np.zeros((3, 3)), -p], axis=1), np.concatenate([-p, -l], axis=1)])
-    return 0.5 * (turned + M @ V - V.T @ M)
-
-
-def _rotors(mechanism: Mechanism, v: np.ndarray) -> np.ndarray:
-    """The part of rotors on ball and free joints, whose momentum turns with the body."""
+def _coupled_rotors(mechanism: Mechanism, v: Any) -> Any:
+    """Return the part of rotors that a transmission couples, (n_v, n_v)."""
     momentum, units = rotor_torque(mechanism, v), np.eye(mechanism.n_v)
     joints = independent_velocities(mechanism)
     columns = [

@@ -1,4 +1,4 @@
-"""Symmetric positive definite systems on float, complex or traced entries, without fill-in on a tree."""
+"""Symmetric positive definite systems with float, complex or traced entries, without fill-in on a tree."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.ops import abs, less, sqrt, where
+
 
 def factor(A: Any) -> tuple[Any, Any]:
-    """(L, r) with A = Lᵀ diag(1/r) L, L unit lower triangular, eliminating the last row first.
+    """Return (L, r) with A = Lᵀ diag(1/r) L and L unit lower triangular, eliminating the last row first.
 
     In depth-first order this leaves every structural zero of a tree's mass matrix zero (Featherstone 2008, 6.5).
     Only the lower triangle of A is read.
@@ -18,7 +20,7 @@ def factor(A: Any) -> tuple[Any, Any]:
     d = [A[i][i] for i in range(n)]
     for k in range(n - 1, -1, -1):
         row = L[k]
-        d[k] = 1.0 / d[k]  # one division a row: it costs as much as several products
+        d[k] = 1.0 / d[k]  # one division per row, because it costs as much as several products
         scaled = [entry * d[k] for entry in row]
         for i in range(k):
             if not _is_zero(scaled[i]):
@@ -30,7 +32,7 @@ def factor(A: Any) -> tuple[Any, Any]:
 
 
 def up(L: Any, b: Any) -> np.ndarray:
-    """L⁻ᵀ b for a unit lower triangular L."""
+    """Return L⁻ᵀ b for a unit lower triangular L."""
     x = list(b)
     for k in range(len(x) - 1, -1, -1):
         for i in range(k):
@@ -39,7 +41,7 @@ def up(L: Any, b: Any) -> np.ndarray:
 
 
 def down(L: Any, x: Any) -> np.ndarray:
-    """L⁻¹ x for a unit lower triangular L."""
+    """Return L⁻¹ x for a unit lower triangular L."""
     x = list(x)
     for k in range(len(x)):
         for i in range(k):
@@ -48,7 +50,7 @@ def down(L: Any, x: Any) -> np.ndarray:
 
 
 def solve_factored(factors: Any, b: Any) -> np.ndarray:
-    """x with Lᵀ diag(1/r) L x = b, for one right-hand side (n,)."""
+    """Solve Lᵀ diag(1/r) L x = b for one right-hand side (n,)."""
     L, r = factors
     x = list(b)
     n = len(x)
@@ -62,15 +64,44 @@ def solve_factored(factors: Any, b: Any) -> np.ndarray:
     return np.array(x)
 
 
-def trace_of_inverse(factors: Any) -> Any:
-    """tr A⁻¹ of the factors (L, r) of A: the squared entries of L⁻ᵀ, each row times its r."""
-    L, r = factors
-    columns = [up([row[:i] for row in L[: i + 1]], [0.0] * i + [1.0]) for i in range(len(r))]
-    return sum(r[k] * (entry * entry) for column in columns for k, entry in enumerate(column))
+def triangle(columns: Any) -> list[list[Any]]:
+    """Return R by rows, upper triangular (n, n), of the QR factorisation of n columns (m,), m ≥ n.
+
+    One Householder reflection per column. The singular values of R are those of the matrix to rounding, even small
+    ones, unlike those of AᵀA.
+    """
+    n, A = len(columns), [list(column) for column in columns]
+    R: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    for k in range(n):
+        v = A[k][k:]
+        norm = sqrt(sum(entry * entry for entry in v))
+        R[k][k] = where(less(v[0], 0.0), norm, -norm)
+        v[0] = v[0] - R[k][k]
+        scale = norm * abs(v[0])
+        scale = where(less(0.0, scale), 1.0 / where(less(0.0, scale), scale, 1.0), 0.0)
+        for j in range(k + 1, n):
+            along = scale * sum(a * b for a, b in zip(v, A[j][k:], strict=True))
+            A[j][k:] = [a - along * b for a, b in zip(A[j][k:], v, strict=True)]
+            R[k][j] = A[j][k]
+    return R
+
+
+def squared_inverse(R: list[list[Any]]) -> Any:
+    """Return ‖R⁻¹‖² in the Frobenius norm of an upper triangular R by rows; infinite or NaN if singular."""
+    n, total = len(R), 0.0
+    with np.errstate(all="ignore"):
+        inverse = [1.0 / R[k][k] for k in range(n)]
+        for j in range(n):
+            x: list[Any] = [0.0] * (j + 1)
+            x[j] = inverse[j]
+            for i in range(j - 1, -1, -1):
+                x[i] = -inverse[i] * sum(R[i][k] * x[k] for k in range(i + 1, j + 1))
+            total = total + sum(entry * entry for entry in x)
+    return total
 
 
 def solve(A: Any, b: Any) -> np.ndarray:
-    """x with A x = b for a symmetric positive definite A (n, n) and b (n,) or (n, m)."""
+    """Solve A x = b for a symmetric positive definite A (n, n) and b (n,) or (n, m)."""
     factors = factor(A)
     b = np.asarray(b)
     if b.ndim == 1:
@@ -80,13 +111,13 @@ def solve(A: Any, b: Any) -> np.ndarray:
 
 
 def inverse(A: np.ndarray) -> np.ndarray:
-    """A⁻¹ of a symmetric positive definite A, made symmetric by copying its lower triangle."""
+    """Return A⁻¹ of a symmetric positive definite A, made symmetric by copying its lower triangle."""
     full = solve(A, np.eye(len(A)))
     return symmetric(full.T)
 
 
 def symmetric(A: Any) -> np.ndarray:
-    """The symmetric matrix with the upper triangle of A; the lower one is not even computed when traced."""
+    """Return the symmetric matrix with the upper triangle of A; traced, the lower triangle is not even computed."""
     n = len(A)
     return np.array([[A[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]).reshape(n, n)
 

@@ -2,49 +2,56 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..kernels.math import sign
+from ..kernels.ops import sign
 from ..mechanism import Mechanism
 from ..spatial.inertia import N_PARAMETERS, PARAMETER_NAMES
 from ..spatial.transforms import move_wrench
 from .drives import independent_velocities, turned_momentum
 from .inverse_dynamics import falling, link_wrench
-from .velocities import AT_REST, body_motions
+from .motion import AT_REST
+from .tree import MOTION, PARAMETERS, PLACEMENT, VELOCITIES, Tree, numbers, tree_of
+from .velocities import carried_motion, seen_from
 
 DRIVE_PARAMETER_NAMES = ("rotor", "viscous", "coulomb", "offset")
 
 
-def regressor(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """W (n_v, 10 N) with τ = W p, p the ten parameters of links 1 … N one after another.
+def regressor(mechanism: Mechanism | Tree, q: Any, v: Any, a: Any) -> Any:
+    """Return W (n_v, 10 N) with τ = W p, where p holds the ten parameters of each of the links 1 … N.
 
-    Inverse dynamics on unit parameters: each column is the torque one parameter alone would need.
+    This is inverse dynamics on unit parameters. The wrench for each parameter alone is passed down to the root, and
+    each joint on the path takes its share.
     """
-    motions = body_motions(mechanism, q, v, a, falling(AT_REST, mechanism.gravity))
-    q_own = mechanism.joint_positions(q)
-    T = [joint.transform(q_own[i]) for i, _, joint in mechanism.outward()]
-    S = [joint.subspace(q_own[i]) for i, _, joint in mechanism.outward()]
-    W = [[0.0] * (N_PARAMETERS * len(mechanism.joints)) for _ in range(mechanism.n_v)]
-    for i, _, _ in mechanism.outward():
-        for k, unit in enumerate(np.eye(N_PARAMETERS)):
-            wrench, j = link_wrench(unit, motions[i]), i
-            while j:
-                joint = mechanism.joints[j - 1]
-                factor = 1.0 if joint.mimic is None else joint.mimic.multiplier
-                row = mechanism.v_slices[joint.name].start
-                for offset, share in enumerate(S[j - 1].T @ wrench):
-                    column = N_PARAMETERS * (i - 1) + k
-                    W[row + offset][column] = W[row + offset][column] + factor * share
-                wrench = move_wrench(T[j - 1], wrench)
-                j = mechanism.tree.parents[j]
-    return np.array(W).reshape(mechanism.n_v, N_PARAMETERS * len(mechanism.joints))
+    tree = tree_of(mechanism)
+    W, T, motion = tree.result("W", VELOCITIES, PARAMETERS), tree.column(PLACEMENT), tree.column(MOTION)
+    F = tree.column(numbers(N_PARAMETERS, 6))
+    at, rate, change = tree.positions(q), tree.velocities(v), tree.velocities(a)
+    motion[tree.base] = falling(AT_REST, tree.gravity)
+    for i in tree.outward():
+        T[i] = i.joint.transform(at[i])
+        motion[i] = carried_motion(i.joint, at[i], rate[i], change[i], motion[i.parent])
+        link = seen_from(motion[i], i.T_body_link)
+        F[i] = wrenches = [move_wrench(i.T_body_link, link_wrench(unit, link)) for unit in np.eye(N_PARAMETERS)]
+        W[i, i] = _shares(i.joint.subspace(at[i]), wrenches)
+    for i, j, below in tree.to_root():
+        F[i] = wrenches = [move_wrench(T[below], wrench) for wrench in F[i]]
+        W[j, i] = _shares(j.joint.subspace(at[j]), wrenches)
+    return W.whole()
+
+
+def _shares(S: Any, wrenches: Any) -> Any:
+    """Return a joint's share of ten wrenches, (n_v, 10)."""
+    return np.stack([S.T @ wrench for wrench in wrenches], axis=1)
 
 
 def drive_regressor(mechanism: Mechanism, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """W (n_v, 4 n_v) of rotor inertia, viscous, Coulomb and offset of every motor or joint, in four blocks.
+    """Return W (n_v, 4 n_v) of rotor inertia, viscous and Coulomb friction and offset, in four blocks.
 
     Rotor inertias are on the motor's side and act through the gears and the transmission matrix N: column m is
-    Nᵀ e_m (N a)_m, and what turns its momentum (`drives.turned_momentum`); friction acts at the joint.
+    Nᵀ e_m (N a)_m plus the torque that turns its momentum (`drives.turned_momentum`). Friction acts at the joint.
     """
     N = mechanism.transmission_matrix
     rotor, momentum = N.T * (N @ a), N.T * (N @ v)
@@ -57,10 +64,5 @@ def drive_regressor(mechanism: Mechanism, v: np.ndarray, a: np.ndarray) -> np.nd
 
 
 def parameter_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """A name for every column of `regressor`: link name and parameter."""
+    """Return the names of the columns of `regressor`: link name and parameter."""
     return tuple(f"{link.name}.{name}" for link in mechanism.links[1:] for name in PARAMETER_NAMES)
-
-
-def parameter_vector(mechanism: Mechanism) -> np.ndarray:
-    """p (10 N,): the parameters of links 1 … N in the order of the regressor's columns."""
-    return np.concatenate([np.zeros(0)] + [link.inertia for link in mechanism.links[1:]])

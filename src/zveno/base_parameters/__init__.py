@@ -1,4 +1,5 @@
-"""Base inertial parameters: what decides a robot's dynamics, derived from its structure.
+"""Base inertial parameters: the minimal set that determines a robot's dynamics, derived from its structure."""
 
-The function of the same name is `zveno.base_parameters`; this file imports nothing, so that the package is cheap.
-"""
+from .._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

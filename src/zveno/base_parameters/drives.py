@@ -1,34 +1,133 @@
-"""Drive parameters beside the inertial ones: which are counted, how they enter the blocks, and what merges.
+"""Drive parameters: which are counted, how they enter the blocks, and which merge with link parameters.
 
-A rotor inertia adds the constant ½ J (n q̇)² to the energy, so it can only be confused with an inertia that is seen
-as a constant; an offset is like weight along a translation and like nothing else. Friction is odd in the velocities
-where all else is even: it never merges.
+A motor m that joint i also moves (an entry N_mi of the transmission matrix) may add an inertia between the two
+joints that its own rotor does not explain, and friction at the motor, in the velocity q̇_m + (N_mi/N_mm) q̇_i.
+Identified models of wrists count these three in addition to those of the joints (Iam6, fvm6 and fsm6 of the
+Stäubli TX40).
+
+A rotor inertia adds the constant ½ J (n q̇)² to the energy, so it can only be confused with an inertia that acts
+as a constant. An offset can only be confused with weight along a translation.
+
+Friction is odd in the velocities, all other terms are even, and viscous friction grows with the velocities while
+Coulomb friction does not. Each is therefore an independent problem. With joint rates q̇ = G u̇, viscous friction
+appears as Σ F_e G_eᵀG_e and Coulomb friction as Σ F_e G_eᵀ sign(G_e u̇). The friction of joints whose rates stay in
+proportion cannot be separated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
 
 from ..algorithms.regressor import DRIVE_PARAMETER_NAMES
 from ..errors import ModelError, unknown_name
+from ..kernels.ops import sign
 from ..mechanism import Mechanism
-from .arithmetic import Arithmetic, Matrix
-from .blocks import Solved, solve_dense
-from .coupling import COUPLING, coupling_names, couplings, directions
-from .motors import Motors
-from .nodes import Node
+from ..mechanism.loops import for_trees
+from ._arithmetic import Arithmetic, Matrix
+from ._blocks import Solved, solve_dense
+from ._floating import r_factor
+from ._nodes import Node
+
+COUPLING = "coupling"
+"""Name of the drive parameters of coupled motors."""
+COUPLING_SYMBOLS = ("Iam{}", "Fvm{}", "Fcm{}")
+"""Symbols of the inertia between the joints and of viscous and Coulomb friction at the motor."""
+
+
+def couplings(mechanism: Mechanism) -> list[tuple[int, int]]:
+    """Pairs (motor, other joint) of velocity coordinates, one per off-diagonal entry of the transmission matrix."""
+    N = mechanism.transmission_matrix
+    return [(m, i) for m in range(len(N)) for i in range(len(N)) if i != m and N[m, i]]
+
+
+def directions(mechanism: Mechanism) -> np.ndarray:
+    """Matrix (couplings, n_v) that maps q̇ to the motor velocities over their gear ratios."""
+    N = mechanism.transmission_matrix
+    velocities = np.zeros((len(couplings(mechanism)), mechanism.n_v))
+    for k, (m, i) in enumerate(couplings(mechanism)):
+        velocities[k, m], velocities[k, i] = 1.0, N[m, i] / N[m, m]
+    return velocities
+
+
+@for_trees
+def coupling_regressor(mechanism: Mechanism, v: Any, a: Any) -> Any:
+    """Regressor W (n_v, 3 n_c) of inertia between joints, viscous and Coulomb friction at the motor, in blocks."""
+    pairs, n = couplings(mechanism), directions(mechanism)
+    inertia = [[0.0] * len(pairs) for _ in range(mechanism.n_v)]
+    for k, (m, i) in enumerate(pairs):
+        inertia[m][k], inertia[i][k] = a[i], a[m]
+    speed = n @ v
+    blocks = (np.array(inertia).reshape(mechanism.n_v, -1), n.T * speed, n.T * sign(speed))
+    return np.concatenate(blocks, axis=1)
+
+
+def coupling_names(mechanism: Mechanism, numbers: dict[int, str]) -> tuple[str, ...]:
+    """Symbols of the columns of `coupling_regressor`; `numbers` gives the link of every velocity coordinate."""
+    pairs = couplings(mechanism)
+    motors = [m for m, _ in pairs]
+    labels = [numbers[m] if motors.count(m) == 1 else f"{numbers[m]}.{numbers[i]}" for m, i in pairs]
+    return tuple(symbol.format(label) for symbol in COUPLING_SYMBOLS for label in labels)
+
+
+class Motors(NamedTuple):
+    """Contributions of drives to the energy and to the work along the driven coordinates, in one arithmetic."""
+
+    forms: np.ndarray
+    """Matrices Q (parameters, n_e, n_e) of the energy ½ J q̇ᵀQq̇, in scaled lengths."""
+    place: dict[int, int]
+    """Map from velocity coordinate to its index among the driven ones."""
+    offsets: bool
+    offset_scale: np.ndarray
+    """Ratio of the unit of the rows of p to that of an offset, (n_e,)."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns: rotors and couplings, which are quadratic in the velocities, then offsets."""
+        return len(self.forms) + (len(self.place) if self.offsets else 0)
+
+    def behind(self, K: Arithmetic, rows: Matrix) -> Matrix:
+        """Append zero drive columns to rows."""
+        return K.beside(rows, K.matrix([[0] * self.n_columns] * len(rows), self.n_columns))
+
+    def pairs(self, K: Arithmetic, k: int | None) -> Matrix:
+        """Contribution (n_e, columns) to the rows T,iᵀT,k of motors that move with coordinate k and another."""
+        columns = np.zeros((len(self.place), self.n_columns), dtype=self.forms.dtype)
+        if k is not None and len(self.forms):
+            columns[:, : len(self.forms)] = self.forms[:, :, self.place[k]].T
+        return K.matrix(columns, self.n_columns)
+
+    def squares(self, K: Arithmetic, k: int | None, other: int | None) -> Matrix:
+        """Contribution (1, columns) of motors to the rows T,kᵀT,k."""
+        columns = np.zeros((1, self.n_columns), dtype=self.forms.dtype)
+        if k is not None and other is not None and len(self.forms):
+            columns[0, : len(self.forms)] = self.forms[:, self.place[k], self.place[other]]
+        return K.matrix(columns, self.n_columns)
+
+    def offset(self, K: Arithmetic, k: int | None) -> Matrix:
+        """Contribution (1, columns) of an offset, which acts like weight along a translation."""
+        columns = np.zeros((1, self.n_columns), dtype=self.forms.dtype)
+        if k is not None and self.offsets:
+            columns[0, len(self.forms) + self.place[k]] = -self.offset_scale[self.place[k]]
+        return K.matrix(columns, self.n_columns)
+
+    def unit(self, K: Arithmetic, k: int | None) -> Matrix:
+        """Unit row (1, n_e) of a coordinate's constant part in the state b."""
+        return K.matrix(
+            [[int(k is not None and e == self.place[k]) for e in range(len(self.place))]], len(self.place)
+        )
+
 
 KINDS = (*DRIVE_PARAMETER_NAMES, COUPLING)
 SYMBOLS = {"rotor": "Ia{}", "viscous": "Fv{}", "coulomb": "Fc{}", "offset": "off{}"}
-"""Symbols of the four drive parameters, `{}` standing for the number of the link that the joint moves."""
+"""Symbols of the four drive parameters, where `{}` stands for the number of the link that the joint moves."""
 
 
 def counted_kinds(mechanism: Mechanism, drives: bool | Sequence[str] | None) -> tuple[str, ...]:
-    """Kinds of drive parameters that `base_parameters` counts, in the order of `robot.drive_regressor`."""
+    """Types of drive parameters that `base_parameters` counts, in the order of `drive_regressor`."""
     if drives is None:
         return ("rotor",) if drive_vector(mechanism)[: mechanism.n_v].any() else ()
     if isinstance(drives, bool):
@@ -42,10 +141,10 @@ def counted_kinds(mechanism: Mechanism, drives: bool | Sequence[str] | None) -> 
 
 
 def driven_joints(mechanism: Mechanism) -> list[tuple[int, int, str]]:
-    """(link number, velocity coordinate, unit) of every velocity that has a motor.
+    """List (link number, velocity coordinate, unit) of every velocity that has a motor.
 
-    Joints with one coordinate of their own count as driven; those with several only if the model gives them a drive
-    (nobody expects a motor on a floating base).
+    Joints with one coordinate count as driven. Joints with several count only if the model gives them a drive,
+    because a floating base has no motors.
     """
     joints = []
     for i, _, joint in mechanism.outward():
@@ -67,14 +166,14 @@ def motors_of(
     scale: float = 1.0,
     size: float = 1.0,
 ) -> Motors:
-    """How rotors and offsets enter the blocks.
+    """Build the contributions of rotors and offsets to the blocks.
 
     Args:
         mechanism: the mechanism.
-        kinds: kinds of drive parameters that are counted.
-        number: takes a float to a number of the arithmetic.
-        scale: what lengths are divided by.
-        size: what gravity is divided by.
+        kinds: types of drive parameters that are counted.
+        number: function that converts a float to a number of the arithmetic.
+        scale: divisor of lengths.
+        size: divisor of gravity.
     """
 
     def numbers(values) -> np.ndarray:
@@ -95,12 +194,12 @@ def motors_of(
 
 
 def _coupling_forms(mechanism: Mechanism, driven: list[int]) -> np.ndarray:
-    """The energy q̇_m q̇_i of every coupling, as symmetric matrices over the driven coordinates."""
+    """Energy q̇_m q̇_i of every coupling, as symmetric matrices over the driven coordinates."""
     pairs = couplings(mechanism)
     flat = _velocity_forms(mechanism, pairs)
     if len(pairs) and np.linalg.matrix_rank(flat) < len(flat):
         raise ModelError(
-            "joints that turn each other's motors both ways have friction that cannot be told apart",
+            "friction of joints that move each other's motors both ways cannot be separated",
             element="the transmission matrix",
             remedy='Leave "coupling" out',
         )
@@ -114,16 +213,16 @@ def _coupling_forms(mechanism: Mechanism, driven: list[int]) -> np.ndarray:
 
 
 def _velocity_forms(mechanism: Mechanism, pairs) -> np.ndarray:
-    """Quadratic forms of all viscous frictions, flat: those of the joints and those of coupled motors."""
+    """Flattened quadratic forms of all viscous friction, of the joints and of coupled motors."""
     n = directions(mechanism)
     joints = np.eye(mechanism.n_v)
     return np.array([np.outer(row, row).ravel() for row in (*joints, *n[: len(pairs)])])
 
 
 def drive_columns(mechanism: Mechanism, kinds: Sequence[str]) -> list[int]:
-    """Columns of the drives that the drive columns of the blocks stand for: rotors, couplings, offsets.
+    """Drive columns that appear in the blocks: rotors, couplings, offsets.
 
-    Columns are those of `robot.drive_regressor`, then those of `coupling_regressor`.
+    Columns are those of `drive_regressor`, then those of `coupling_regressor`.
     """
     driven, n_v = driven_coordinates(mechanism), mechanism.n_v
     columns = list(driven) if "rotor" in kinds else []
@@ -135,7 +234,7 @@ def drive_columns(mechanism: Mechanism, kinds: Sequence[str]) -> list[int]:
 
 
 def frictions(mechanism: Mechanism, kinds: Sequence[str], tied: Sequence[int] = ()) -> list[int]:
-    """Columns of the drives that are always base parameters; for `tied` velocities see `friction`."""
+    """Drive columns that are always base parameters; for `tied` velocities see `tied_frictions`."""
     driven = [v for v in driven_coordinates(mechanism) if v not in tied]
     counted = [DRIVE_PARAMETER_NAMES.index(kind) for kind in ("viscous", "coulomb") if kind in kinds]
     columns = [block * mechanism.n_v + v for block in counted for v in driven]
@@ -146,16 +245,16 @@ def frictions(mechanism: Mechanism, kinds: Sequence[str], tied: Sequence[int] = 
 
 
 def n_drive_parameters(mechanism: Mechanism, kinds: Sequence[str]) -> int:
-    """How many drive parameters stand behind the links' in p."""
+    """Number of drive parameters after those of the links in p."""
     if not kinds:
         return 0
     return 4 * mechanism.n_v + (3 * len(couplings(mechanism)) if COUPLING in kinds else 0)
 
 
 def drive_vector(mechanism: Mechanism) -> np.ndarray:
-    """(4 n_v,) the mechanism's own drive parameters, in the order of `robot.drive_regressor`.
+    """Drive parameters of the mechanism, (4 n_v,), in the order of `drive_regressor`.
 
-    A joint that follows another adds its own to the leader's, as the leader's motion feels them.
+    A mimic joint adds its parameters to its leader's, scaled to the leader's motion.
     """
     values = np.zeros((len(DRIVE_PARAMETER_NAMES), mechanism.n_v))
     leaders = {joint.name: joint.drive for joint in mechanism.joints if joint.mimic is None}
@@ -167,7 +266,7 @@ def drive_vector(mechanism: Mechanism) -> np.ndarray:
         if joint.mimic is not None:
             r, leader = joint.mimic.multiplier, leaders[joint.mimic.joint]
             gear = 1.0 if leader is None else leader.gear_ratio
-            # With a transmission matrix the rotors are those of the independent velocities alone.
+            # With a transmission matrix, only the independent velocities have rotors.
             geared = 0.0 if mechanism.transmission is not None else (r * drive.gear_ratio / gear) ** 2
             joint_values *= np.array(
                 [np.broadcast_to(geared, joint_values.shape[1:]), *([k] for k in (r * r, abs(r), r))]
@@ -191,13 +290,13 @@ def drive_names(mechanism: Mechanism, kinds: Sequence[str]) -> tuple[str, ...]:
 
 
 def coupled_rows(K: Arithmetic, nodes: Sequence[Node], rates: Sequence[np.ndarray], motors: Motors) -> Matrix:
-    """Rows (…, drive columns) of motors that couple nodes of different branches, which no link sees together.
+    """Rows (…, drive columns) of motors that couple nodes of different branches.
 
     Args:
         K: the arithmetic.
-        nodes: parents first.
-        rates: of every node, (states, n_e, m): driven velocities for each of its m independent ones.
-        motors: what couples.
+        nodes: the nodes, parents first.
+        rates: (states, n_e, m) per node, driven velocities per independent velocity.
+        motors: contributions of the motors.
     """
     home = {body: n for n, node in enumerate(nodes) for body in node.bodies}
     above: list[set[int]] = []
@@ -221,13 +320,13 @@ def _coupled(motors: Motors, rates: np.ndarray, other_rates: np.ndarray) -> bool
 
 
 def solve_drives(solved: Sequence[Solved], *more: np.ndarray) -> Solved:
-    """Pivots and grouping among the drive columns from what is left of all blocks and from more rows."""
+    """Compute pivots and grouping among the drive columns from remaining rows of all blocks and further rows."""
     rows = np.concatenate([*more, *(block.rest for block in solved)])
     return solve_dense(rows)
 
 
 def side_by_side(*parts: Solved | None) -> tuple[np.ndarray, np.ndarray]:
-    """Pivots and grouping of problems that share nothing, one after another."""
+    """Join pivots and grouping of independent problems."""
     given = [part for part in parts if part is not None]
     starts = np.cumsum([0, *(part.Y.shape[1] for part in given)])
     pivots = [part.pivots + start for part, start in zip(given, starts, strict=False)]
@@ -235,9 +334,48 @@ def side_by_side(*parts: Solved | None) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([np.zeros(0, dtype=int), *pivots]).astype(int), whole
 
 
-def refuse_coupling(kinds: Sequence[str], loops: Sequence[object]) -> None:
-    """Friction at motors that joints of a loop share is not covered."""
+def reject_coupling(kinds: Sequence[str], loops: Sequence[object]) -> None:
+    """Raise an error for coupled motors in a mechanism with loops, whose friction is not supported."""
     if COUPLING in kinds and loops:
         raise ModelError(
-            "couplings of motors are not covered in a mechanism with closed loops", remedy='Leave "coupling" out'
+            "couplings of motors are not supported in a mechanism with closed loops", remedy='Leave "coupling" out'
         )
+
+
+DIRECTIONS = 8
+"""Number of directions of the independent velocities at which signs are evaluated in every state."""
+
+
+def tied_frictions(
+    mechanism: Mechanism, kinds: Sequence[str], rates: Sequence[np.ndarray], rng: np.random.Generator
+) -> tuple[list[int], Solved | None]:
+    """Friction columns in loops, and which of them are independent; `rates` are (S, n_v, m) per loop."""
+    columns: list[int] = []
+    solved: list[Solved] = []
+    driven = driven_coordinates(mechanism)
+    for G in rates:
+        moving = [v for v in driven if G[:, v].any()]
+        for kind, rows in (("viscous", _viscous), ("coulomb", _coulomb)):
+            if kind in kinds and moving:
+                columns += [DRIVE_PARAMETER_NAMES.index(kind) * mechanism.n_v + v for v in moving]
+                solved.append(solve_dense(r_factor(rows(G[:, moving], rng))))
+    if not solved:
+        return columns, None
+    pivots, Y = side_by_side(*solved)
+    return columns, Solved(pivots, Y, np.zeros((0, 0)), np.zeros(0))
+
+
+def tied_velocities(mechanism: Mechanism, rates: Sequence[np.ndarray]) -> list[int]:
+    """Velocity coordinates that take part in a loop."""
+    return [v for v in range(mechanism.n_v) if any(G[:, v].any() for G in rates)]
+
+
+def _viscous(G: np.ndarray, rng) -> np.ndarray:
+    """Flattened damping matrix of every joint's friction, (rows, joints)."""
+    return np.einsum("sex,sey->sxye", G, G).reshape(-1, G.shape[1]) / np.sqrt(len(G))
+
+
+def _coulomb(G: np.ndarray, rng) -> np.ndarray:
+    u = rng.normal(size=(DIRECTIONS, G.shape[2]))
+    signs = np.sign(np.einsum("sex,dx->sde", G, u))
+    return np.einsum("sex,sde->sdxe", G, signs).reshape(-1, G.shape[1]) / np.sqrt(len(G))

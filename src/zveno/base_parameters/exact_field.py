@@ -1,4 +1,4 @@
-"""Matrices over ℚ or ℚ(√2, √3): one number is a block of rationals, and one rational echelon form serves both."""
+"""Matrices over ℚ or ℚ(√2, √3); each number is a block of rationals, so that one echelon form serves both."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RATIONAL: frozenset[int] = frozenset()
 
 
 class Field:
-    """ℚ or an extension by square roots; a number is degree × degree rationals, the matrix of multiplying by it."""
+    """ℚ or its extension by square roots; a number is stored as its multiplication matrix of rationals."""
 
     fmpq: Any
     fmpq_mat: Any
@@ -28,7 +28,7 @@ class Field:
         self._units = [Surd([int(i == k) for i in range(4)]) for k in roots]
 
     def number(self, x: Any) -> Any:
-        """An exact number in the form that matrices are built from."""
+        """Convert an exact number to the form that matrices are built from."""
         if self.degree == 1:
             return self._rational(x)
         parts = x.parts if isinstance(x, Surd) else (x, 0, 0, 0)
@@ -40,7 +40,7 @@ class Field:
         return self.fmpq(x.numerator, x.denominator) if isinstance(x, Fraction) else self.fmpq(int(x))
 
     def matrix(self, rows: Sequence[Sequence[Any]], width: int) -> Any:
-        """A matrix of rationals from rows of `width` numbers."""
+        """Build a matrix of rationals from rows of `width` numbers."""
         if self.degree == 1:
             return self.fmpq_mat(len(rows), width, [x for row in rows for x in row])
         d = self.degree
@@ -54,7 +54,7 @@ class Field:
         return self.fmpq_mat(d * len(rows), d * width, flat)
 
     def basis(self, *matrices: Any) -> Any:
-        """Row echelon basis of all their rows."""
+        """Compute a row echelon basis of the rows of all matrices."""
         width = matrices[0].ncols()
         rows = [matrix for matrix in matrices if matrix.nrows()]
         if not rows:
@@ -70,11 +70,11 @@ class Field:
         return self.fmpq_mat(rank, width, echelon.entries()[: rank * width])
 
     def rank(self, matrix: Any) -> int:
-        """Dimension over the field of an echelon basis."""
+        """Dimension of an echelon basis over the field."""
         return matrix.nrows() // self.degree
 
     def numbers(self, matrix: Any) -> list[list[Any]]:
-        """The rows of a matrix, as numbers of the field."""
+        """Rows of a matrix as numbers of the field."""
         d = self.degree
         table = matrix.tolist()
         if d == 1:
@@ -88,7 +88,7 @@ class Field:
         return Surd(coefficients)
 
     def _block(self, x: Any) -> list[list]:
-        """The matrix of multiplication by x, rows the images of the basis."""
+        """Matrix of multiplication by x; its rows are the images of the basis."""
         if not isinstance(x, Surd) or not any(part != 0 for part in x.parts[1:]):
             x = x.parts[0] if isinstance(x, Surd) else x
             return [[x if i == j else self._zero for j in range(self.degree)] for i in range(self.degree)]
@@ -98,19 +98,19 @@ class Field:
 
 @cache
 def field_of(roots: frozenset[int]) -> Field:
-    """The smallest field that has these square roots, by their number among 1, √2, √3, √6."""
+    """Smallest field that contains these square roots, given by their indices in 1, √2, √3, √6."""
     return Field((0, *sorted(roots)) if len(roots) <= 1 else (0, 1, 2, 3))
 
 
 @lru_cache(maxsize=64)
-def _joined(*fields: Field) -> Field:
+def _common_field(*fields: Field) -> Field:
     return field_of(RATIONAL.union(*(set(field.roots) - {0} for field in fields)))
 
 
 class ExactMatrix:
-    """A matrix of exact numbers with the operations of an array that the recursion uses; each in its own field.
+    """Matrix of exact numbers in its own field, with the array operations that the recursion uses.
 
-    √2 and √3 cost something only near the joints that bring them: a basis that needs no roots is rational again.
+    Only matrices near joints with √2 and √3 are costly: a basis without roots is stored in ℚ again.
     """
 
     field: Field
@@ -124,7 +124,7 @@ class ExactMatrix:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Any]], width: int) -> ExactMatrix:
-        """From rows of exact numbers, in the smallest field that has them."""
+        """Build a matrix from rows of exact numbers in the smallest field that contains them."""
         roots = {k for row in rows for x in row if isinstance(x, Surd) for k in (1, 2, 3) if x.parts[k] != 0}
         field = field_of(frozenset(roots))
         if not roots:
@@ -144,7 +144,7 @@ class ExactMatrix:
         return self.field.numbers(self.flat)
 
     def over(self, field: Field) -> Any:
-        """The rationals of the same matrix over a larger field; echelon forms stay echelon forms."""
+        """Rationals of the matrix over a larger field; echelon forms stay echelon forms."""
         if field is self.field:
             return self.flat
         if self._lifted is None or self._lifted.field is not field:
@@ -155,22 +155,22 @@ class ExactMatrix:
     def __matmul__(self, other: ExactMatrix) -> ExactMatrix:
         if self.field is other.field:
             return ExactMatrix(self.flat * other.flat, self.field)
-        field = _joined(self.field, other.field)
+        field = _common_field(self.field, other.field)
         return ExactMatrix(self.over(field) * other.over(field), field)
 
     def __add__(self, other: ExactMatrix) -> ExactMatrix:
-        field = _joined(self.field, other.field)
+        field = _common_field(self.field, other.field)
         return ExactMatrix(self.over(field) + other.over(field), field)
 
     def __sub__(self, other: ExactMatrix) -> ExactMatrix:
-        field = _joined(self.field, other.field)
+        field = _common_field(self.field, other.field)
         return ExactMatrix(self.over(field) - other.over(field), field)
 
     def __mul__(self, factor: Fraction) -> ExactMatrix:
         return ExactMatrix(self.flat * self.field.fmpq(factor.numerator, factor.denominator), self.field)
 
     def __getitem__(self, key: tuple[slice, slice]) -> ExactMatrix:
-        """Columns; rows are taken whole."""
+        """Select columns; all rows are kept."""
         width = self.shape[1]
         start, stop, _ = key[1].indices(width)
         return self if (start, stop) == (0, width) else self @ _part(width, stop - start, -start)
@@ -178,12 +178,12 @@ class ExactMatrix:
 
 @lru_cache(maxsize=256)
 def _part(height: int, width: int, shift: int) -> ExactMatrix:
-    """Rows @ this: column k goes to column k + shift, where there is one."""
+    """Matrix that shifts column k to column k + shift when multiplied from the right."""
     return ExactMatrix.of([[int(j == i + shift) for j in range(width)] for i in range(height)], width)
 
 
 def beside(*parts: ExactMatrix) -> ExactMatrix:
-    """Matrices of as many rows side by side."""
+    """Join matrices with equal numbers of rows side by side."""
     parts = tuple(part for part in parts if part.shape[1])
     if len(parts) == 1:
         return parts[0]
@@ -197,13 +197,13 @@ def beside(*parts: ExactMatrix) -> ExactMatrix:
 
 
 def echelon(*rows: ExactMatrix) -> ExactMatrix:
-    """Reduced row echelon basis of all rows, which is unique, over the field that they have together."""
-    field = rows[0].field if len(rows) == 1 else _joined(*(part.field for part in rows))
+    """Compute the reduced row echelon basis of all rows over their common field; it is unique."""
+    field = rows[0].field if len(rows) == 1 else _common_field(*(part.field for part in rows))
     return ExactMatrix(field.basis(*(part.over(field) for part in rows)), field)
 
 
 def lowered(rows: ExactMatrix) -> ExactMatrix:
-    """An echelon basis over ℚ where it is rational."""
+    """Convert an echelon basis to ℚ if it is rational."""
     if rows.field.degree == 1:
         return rows
     table = rows.numbers()
@@ -213,5 +213,5 @@ def lowered(rows: ExactMatrix) -> ExactMatrix:
 
 
 def basis(*rows: ExactMatrix) -> ExactMatrix:
-    """Reduced row echelon basis of all rows, over ℚ where it is rational."""
+    """Compute the reduced row echelon basis of all rows, over ℚ if it is rational."""
     return lowered(echelon(*rows))

@@ -1,31 +1,30 @@
-"""A regressor with the base columns alone, compiled directly."""
+"""Compiled regressor of the base columns alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.inverse_dynamics import falling, link_wrench
+from ..algorithms.motion import AT_REST
 from ..algorithms.regressor import drive_regressor
-from ..algorithms.velocities import AT_REST, body_motions
-from ..kernels.door import compiled
+from ..algorithms.velocities import body_motions
+from ..kernels.compile import compiled
 from ..kernels.kernel import Kernel
 from ..mechanism import Mechanism
 from ..spatial.inertia import N_PARAMETERS
 from ..spatial.transforms import inverse, move_twist
-from .analyse import base_parameters
-from .coupling import coupling_regressor
+from .drives import coupling_regressor
 from .result import BaseParameters
 
 
 def regressor_columns(mechanism: Mechanism, columns: Sequence[int], q: Any, v: Any, a: Any) -> np.ndarray:
-    """Some columns of the regressor, (n_v, len(columns)): those of `regressor`, then those of `drive_regressor`.
+    """Compute some columns of `regressor`, followed by `drive_regressor`, (n_v, len(columns)).
 
-    Torque j of parameter k of link i is the power of its unit wrench on the twist of joint j, seen from link i;
-    these twists are shared by the link's parameters.
+    Torque j of parameter k of link i is the power of its unit wrench on the twist of joint j, expressed in link i.
+    These twists are shared by the parameters of the link.
     """
     motions = body_motions(mechanism, q, v, a, falling(AT_REST, mechanism.gravity))
     q_own = mechanism.joint_positions(q)
@@ -59,14 +58,8 @@ def regressor_columns(mechanism: Mechanism, columns: Sequence[int], q: Any, v: A
     return np.array(W).reshape(mechanism.n_v, len(columns))
 
 
-@lru_cache(maxsize=32)
-def tree_kernel(mechanism: Mechanism, drives: bool | tuple[str, ...] | None) -> Kernel:
-    """`base_kernel` of a mechanism with its loops open; the analysis behind it takes longer than the kernel."""
-    return base_kernel(base_parameters(mechanism, drives=drives, loops=()))
-
-
 def base_kernel(base: BaseParameters) -> Kernel:
-    """The compiled base regressor: (q, v, a) → W (..., n_v, rank), with torques W p̃."""
+    """Compiled base regressor (q, v, a) → W (..., n_v, rank), with torques W p̃."""
     columns = tuple(base.regressor_columns.tolist())
     states = states_of(base.mechanism)
     return compiled(regressor_columns, states, constants=(base.mechanism, columns), name="base_regressor")

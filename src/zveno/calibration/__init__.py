@@ -1,6 +1,5 @@
-"""Geometric calibration: models of elementary transforms, identifiability, measurements, estimation, accuracy."""
+"""Geometric calibration: measurements, identifiability, plans, estimation and accuracy."""
 
-from .estimate import calibrate as calibrate
-from .files.tables import read_campaign as read_campaign
-from .measurements.campaigns import Campaign as Campaign
-from .result import Calibration as Calibration
+from .._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

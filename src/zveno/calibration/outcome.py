@@ -1,4 +1,4 @@
-"""From the last state of a fit to its result."""
+"""Conversion of the last state of a fit to its result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .use.output import calibrated_mechanism
 
 
 def calibration_of(state: FitState) -> Calibration:
-    """What a calibration that has passed all its stages found."""
+    """Build the result of a calibration that has passed all its stages."""
     problem, options, whole, prior, folds = (
         state.problem,
         state.options,
@@ -31,7 +31,7 @@ def calibration_of(state: FitState) -> Calibration:
         notes = (*notes, "there are too few rows to leave any out: errors are those of the rows used")
     tested = np.zeros(problem.n_data_rows, dtype=bool)
     tested[problem.row[scored & (problem.row >= 0)]] = True
-    by_noise = residuals(problem, good, state.base.residual, whole.residual, unseen)
+    by_noise = residuals(problem, good, state.base.residual, state.probable.r, unseen)
     model = problem.model
     parameters = [k for k in options.columns if k < len(model.terms)]
     covariance = whole.covariance()
@@ -42,7 +42,7 @@ def calibration_of(state: FitState) -> Calibration:
     }
     result = Calibration(
         nominal=state.robot.mechanism,
-        mechanism=calibrated_mechanism(model, whole.values),
+        mechanism=calibrated_mechanism(model, state.probable.values),
         data=state.campaigns,
         frames=model.frames,
         joint_terms=state.joint_terms,
@@ -50,9 +50,11 @@ def calibration_of(state: FitState) -> Calibration:
         names=tuple(model.names[k] for k in parameters),
         values=whole.values[parameters],
         units=tuple(model.terms[k].unit for k in parameters),
+        deviations=state.probable.values,
+        deviation_covariance=state.spread_covariance,
         places=tuple(model.terms[k].place for k in parameters),
         covariance=covariance[: len(parameters), : len(parameters)],
-        unknowns=problem.labelled(whole.frames),
+        unknowns=problem.labelled(state.probable.frames),
         unknown_names=tuple(problem.names[k] for k in options.columns if k >= len(model.terms)),
         unknown_std=np.sqrt(np.diag(covariance))[len(parameters) :],
         sigma=dict(zip(noises, whole.sigma.tolist(), strict=True)),
@@ -65,7 +67,7 @@ def calibration_of(state: FitState) -> Calibration:
         training=_errors(by_noise, "calibrated", unflagged=True),
         held_out=_errors(by_noise, "held_out"),
         held_out_unflagged=_errors(by_noise, "held_out", unflagged=True),
-        events=state.events,
+        tool_moved=state.tool_moved,
         outliers=state.outliers,
         residuals=by_noise,
         rows=int(problem.n_data_rows),
@@ -78,12 +80,12 @@ def calibration_of(state: FitState) -> Calibration:
             for k, side in zip(options.columns, whole.fit.active, strict=True)
             if side
         },
-        advice=state.advice,
-        evidence=dict(state.evidence),
-        lacking={lack.word: lack.share for lack in state.lacks},
+        evidence=state.evidence,
+        covariance_factor=state.covariance_factor,
         notes=notes,
         verdict="",
         inputs=_hashed(state),
+        doubt=state.doubt,
     )
     return replace(result, verdict=verdict(result))
 

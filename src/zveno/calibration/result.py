@@ -1,4 +1,4 @@
-"""What `calibrate` returns."""
+"""Result of `calibrate`."""
 
 from __future__ import annotations
 
@@ -13,20 +13,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ShapeError, ZvenoWarning, unknown_name
+from ..errors import ModelError, ShapeError, ZvenoWarning, unknown_name
 from ..fit.covariance import correlations
 from ..io.files import write_text
-from ..io.results import Result, registered
+from ..io.results import registered
 from ..io.write import format_of
 from ..mechanism import Mechanism
-from .advice.next_measurement import Advice
-from .fit.named import Error, Event, Outlier, Residuals
-from .identifiability.analysis import Identifiability
-from .measurements.campaigns import Campaign, sides
+from ..report.description import Description
+from ..report.result import Result
+from ._identifiability.analysis import Identifiability
+from ._identifiability.postures import random_postures
+from .fit.named import Error, Outlier, Residuals, ToolMove
+from .measurements.campaigns import Dataset, sides
 from .model.models import Model, redundant_model
 from .use.accuracy import AccuracyMap, Prediction, accuracy_map, predict
-from .use.compensate import TOOLS, Compensation, compensation_c, compensation_kernel, has_sides
-from .use.controller import ControllerForm, controller_form
+from .use.compensate import (
+    TOOLS,
+    Compensation,
+    compensation_c,
+    compensation_kernel,
+    has_sides,
+    planned_deviations,
+)
+from .use.controller import POSTURES, ControllerForm, controller_form
+from .use.harm import REMEDY, doubt
 from .use.output import calibrated_mechanism, text_of
 from .use.scoring import score
 
@@ -35,7 +45,7 @@ if TYPE_CHECKING:
 
 
 MANY = 0.15
-"""Share of rows that do not belong from which the model is in doubt, not the rows."""
+"""Share of outlier rows from which the model, not the rows, is doubtful."""
 WORSE = 1.05
 """Ratio of errors from which a calibration is worse than none."""
 
@@ -43,49 +53,54 @@ WORSE = 1.05
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class Calibration(Result):
-    """The geometry that explains measurements, and how well.
+    """Geometry that explains measurements, with its accuracy.
 
     Attributes:
-        nominal, mechanism: before and after.
+        nominal, mechanism: the robot before and after.
         data: the campaigns with their postures and readings, without the rows that could not be used.
         frames: frames that were measured.
         joint_terms: "gear", "compliance", "eccentricity", "ovality", "hysteresis" where fitted.
         loads: under which joints yield, where compliance is fitted: "model", its masses, or "rods" of 10 kg/m.
-        evidence: of joint terms that were fitted because the data ask for them: how much more probable the data are
-            with them, as a logarithm.
+        evidence: of all joint terms together, where they were fitted because the data show them: how much more
+            probable the data are with them, as a logarithm. None elsewhere.
         names, values, units: estimated parameters as deviations from nominal.
         places: the joint, link or frame that each belongs to.
+        deviations: most probable deviation of every term of `model`, (P,): those that the data cannot separate are
+            distributed by the usual size of terms. The calibrated robot, predictions and compensation have
+            these.
+        deviation_covariance: their posterior covariance, (P, P).
         covariance: of `values`, document 001 (28).
+        covariance_factor: factor of the covariances of predictions over those from parameters and noise, so that
+            their 95 % regions hold 95 % of the postures not used. A reading there has the covariance of the
+            prediction and `covariance_factor` times that of its noise.
         unknowns: frames, points and planes estimated beside them, by name, (4, 4).
         unknown_names, unknown_std: their displacements and standard deviations.
         sigma: standard deviation of the readings, by campaign and noise, estimated where not given.
         group_sigma: standard deviation of the errors that all rows of a group have in common (of a target's place,
             of a day), besides `sigma`, by campaign and noise, where the data show them.
-        shared_error_factor: how many rows of a posture tell as much as one independent row, by noise, where they
+        shared_error_factor: number of rows of a posture per independent row, by noise, where they
             err together (the design effect of sampling theory).
         plausible: standard deviation that terms of each kind were taken to have; found in the data unless given.
-        identifiability: the structure the fit rests on: of the geometry and of joint terms that were asked for.
+        identifiability: the structure the fit rests on: of the geometry and of requested joint terms.
         baseline: errors of the nominal robot *with all frames fitted*, all rows; `baseline_unflagged` without
             outliers, which its frames are not fitted to either: on the rows of `held_out_unflagged`.
         training: errors of the calibrated robot on the rows used.
         held_out: errors on postures not used, all rows; `held_out_unflagged` without outliers.
-        events: what moved during a campaign, where rows in their order show it.
-        outliers: rows that do not belong, worst first.
+        tool_moved: displacement of the tool during a campaign, where rows in their order show it.
+        outliers: outlier rows, worst first.
         residuals: of every row of data, nominal, calibrated and held out, by campaign and noise.
         rows, scalar_rows: rows of data, and numbers used of them.
         condition: of the weighted Jacobian with unit columns.
         iterations, converged: of the last fit.
         at_bounds: parameters that a bound holds back, and which: "lower" or "upper". Their covariance is zero.
-        advice: postures that would help most, from the information matrix.
-        lacking: joint terms that were not fitted though there is strong evidence for them, by share of the variance
-            they would explain.
-        notes: what people should know about the data.
-        verdict: what it all means.
+        notes: remarks about the data.
+        verdict: conclusion in words.
+        doubt: reason why the data seem not to belong to the robot; empty if they do.
     """
 
     nominal: Mechanism
     mechanism: Mechanism
-    data: tuple[Campaign, ...]
+    data: tuple[Dataset, ...]
     frames: tuple[str, ...]
     joint_terms: tuple[str, ...]
     loads: str
@@ -93,6 +108,8 @@ class Calibration(Result):
     values: np.ndarray
     units: tuple[str, ...]
     places: tuple[str, ...]
+    deviations: np.ndarray
+    deviation_covariance: np.ndarray
     covariance: np.ndarray
     unknowns: dict[str, np.ndarray]
     unknown_names: tuple[str, ...]
@@ -107,7 +124,7 @@ class Calibration(Result):
     training: tuple[Error, ...]
     held_out: tuple[Error, ...]
     held_out_unflagged: tuple[Error, ...]
-    events: tuple[Event, ...]
+    tool_moved: ToolMove | None
     outliers: tuple[Outlier, ...]
     residuals: tuple[Residuals, ...]
     rows: int
@@ -116,27 +133,30 @@ class Calibration(Result):
     iterations: int
     converged: bool
     at_bounds: dict[str, str]
-    advice: Advice | None
-    evidence: dict[str, float]
-    lacking: dict[str, float]
+    evidence: float | None
+    covariance_factor: float
     notes: tuple[str, ...]
     verdict: str
     inputs: str
+    doubt: str = ""
 
     kind = "calibration"
 
     @property
     def status(self) -> str:
-        """ "calibrated", "not converged", or "worse" where the nominal robot explains the same rows better."""
+        """ "calibrated", "not converged", "data in doubt" where these seem not to belong to the robot, or "worse"
+        where the nominal robot explains the same rows better."""
+        if self.doubt:
+            return "data in doubt"
         if not self.converged:
             return "not converged"
         return "worse" if self.improvement > WORSE else "calibrated"
 
     @property
     def compared(self) -> tuple[tuple[Error, Error], ...]:
-        """(nominal, calibrated) errors of the same rows: of postures not used, where there are any.
+        """Pairs (nominal, calibrated) of errors of the same rows: of held-out postures, where there are any.
 
-        Outliers are left out, unless there are so many that the model is in doubt and not they.
+        Outliers are left out, unless there are so many that the model, and not the rows, is doubtful.
         """
         if self.outliers_in_doubt and self.held_out:
             before, after = self.baseline, self.held_out
@@ -147,7 +167,7 @@ class Calibration(Result):
 
     @property
     def outliers_in_doubt(self) -> bool:
-        """Whether more rows were left out than can be wrong."""
+        """True if more rows were left out than can plausibly be wrong."""
         return len(self.outliers) > MANY * self.rows
 
     @property
@@ -158,9 +178,15 @@ class Calibration(Result):
 
     @property
     def summary(self) -> str:
-        """The verdict."""
+        """Conclusion in words."""
         counted = f"{len(self.names)} parameters and {len(self.unknown_names)} unknowns"
         return f"{self.nominal.name}: {counted}. {self.verdict}"
+
+    def describe(self) -> Description:
+        """Return the description that text, figures and pages show."""
+        from ._describe import describe_calibration
+
+        return describe_calibration(self)
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -173,7 +199,7 @@ class Calibration(Result):
         return np.sqrt(np.diag(self.covariance))
 
     def correlated(self, above: float = 0.9) -> list[tuple[str, str, float]]:
-        """Pairs of parameters whose correlation is larger than `above`, largest first."""
+        """Return pairs of parameters whose correlation is larger than `above`, largest first."""
         r = np.triu(correlations(self.covariance), 1)
         pairs = [(self.names[i], self.names[j], float(r[i, j])) for i, j in np.argwhere(abs(r) > above)]
         return sorted(pairs, key=lambda pair: -abs(pair[2]))
@@ -196,20 +222,13 @@ class Calibration(Result):
 
     @cached_property
     def robot(self) -> Robot:
-        """The calibrated robot."""
+        """Calibrated robot."""
         return self._robot(self.mechanism)
 
     @cached_property
     def model(self) -> Model:
-        """The redundant model the parameters belong to."""
+        """Redundant model that the parameters belong to."""
         return redundant_model(self.nominal, self.frames, self.joint_terms, self.loads)
-
-    @cached_property
-    def all_values(self) -> np.ndarray:
-        """Deviations of all terms of `model`, zero where they were not estimated."""
-        values = np.zeros(len(self.model.terms))
-        values[self.columns] = self.values
-        return values
 
     @cached_property
     def columns(self) -> list[int]:
@@ -217,14 +236,14 @@ class Calibration(Result):
         return [self.model.numbers[name] for name in self.names]
 
     def checked_frame(self, frame: str | None) -> str:
-        """One of the frames that were measured; the first if None."""
+        """Return one of the frames that were measured; the first if None."""
         frame = self.frames[0] if frame is None else frame
         if frame not in self.frames:
             raise unknown_name("calibrated frame", frame, self.frames)
         return frame
 
     def predict(self, q: ArrayLike, frame: str | None = None, approach: ArrayLike | None = None) -> Prediction:
-        """Pose of a calibrated frame at q (..., n_q), and the covariance its parameters leave.
+        """Predict the pose of a calibrated frame at q (..., n_q), and its covariance, `covariance_factor` included.
 
         Args:
             q: joint coordinates.
@@ -233,7 +252,7 @@ class Calibration(Result):
                 joints have hysteresis; between both sides if None.
         """
         side = self._side(approach)
-        values = self.all_values, self.columns, self.covariance
+        values = self.deviations, self.columns, self.covariance_factor * self.covariance
         return predict(self.model, self.checked_frame(frame), q, *values, side)
 
     def _side(self, approach: ArrayLike | None) -> np.ndarray | None:
@@ -250,16 +269,16 @@ class Calibration(Result):
     def accuracy_map(
         self, postures: int = 2000, rng: np.random.Generator | int | None = 0, frame: str | None = None
     ) -> AccuracyMap:
-        """Accuracy over random postures within limits, before and after; see `zveno.accuracy_map`."""
+        """Compute accuracy over random postures, before and after; see `zveno.calibration.accuracy_map`."""
         return accuracy_map(self, postures, rng, frame)
 
     @cached_property
     def planning_robot(self) -> Robot:
-        """The nominal robot carrying the tool as it was measured: plan with it, then `compensate`."""
+        """Nominal robot carrying the tool as it was measured: plan with it, then `compensate`."""
         tools = np.zeros(len(self.model.terms))
         for block in self.model.blocks:
             if block.frame is not None:
-                tools[block.first : block.first + 6] = self.all_values[block.first : block.first + 6]
+                tools[block.first : block.first + 6] = self.deviations[block.first : block.first + 6]
         return self._robot(calibrated_mechanism(self.model, tools))
 
     def compensate(
@@ -269,7 +288,11 @@ class Calibration(Result):
         tool: str = "measured",
         approach: ArrayLike | None = None,
     ) -> Compensation:
-        """Joint values that bring the calibrated robot where the nominal one is at `q_desired`, with a status each.
+        """Return joint values that bring the calibrated robot to the nominal pose at `q_desired`, with a status
+        each.
+
+        Where the data leave it open whether corrections make the robot worse than nominal, in position or in
+        orientation, `doubt` says so; `export_compensation` then raises an error.
 
         Args:
             q_desired: (..., n_q) as planned with the nominal robot.
@@ -281,50 +304,69 @@ class Calibration(Result):
                 joints have hysteresis; between both sides if None.
         """
         frame, tool, side = self.checked_frame(frame), _checked_tool(tool), self._side(approach)
-        if (frame, tool) not in self._compensations:
-            kernel = compensation_kernel(self.model, frame, self.all_values, tool)
-            self._compensations[frame, tool] = kernel
         inputs = [self.nominal.checked_q(q_desired)]
-        if has_sides(self.model, self.all_values):
+        if (frame, tool) not in self._compensations:
+            self._compensations[frame, tool] = compensation_kernel(self.model, frame, self.deviations, tool)
+        if has_sides(self.model, self.deviations):
             inputs.append(np.zeros(self.nominal.n_v) if side is None else side)
         q, status, position, rotation = self._compensations[frame, tool](*inputs)
-        return Compensation(q, np.asarray(status).astype(int), np.asarray(position), np.asarray(rotation))
+        numbers = np.asarray(status).astype(int), np.asarray(position), np.asarray(rotation)
+        return Compensation(q, *numbers, self._doubt(frame, tool))
 
     @cached_property
     def _compensations(self) -> dict:
         return {}
 
+    @cached_property
+    def _doubts(self) -> dict[tuple[str, str], str]:
+        return {}
+
     def export_compensation(
         self, directory: str | Path, frame: str | None = None, tool: str = "measured"
     ) -> tuple[Path, Path]:
-        """`compensate.h` and `compensate.c`: the same for a controller; the function returns the status."""
-        source = compensation_c(self.model, self.checked_frame(frame), self.all_values, _checked_tool(tool))
-        return source.write(directory)
+        """Write `compensate.h` and `compensate.c`: the same for a controller; the function returns the status.
+
+        If a correction may make the robot worse than nominal, nothing is written and a `ModelError` states why.
+        """
+        frame, tool = self.checked_frame(frame), _checked_tool(tool)
+        in_doubt = self._doubt(frame, tool)
+        if in_doubt:
+            raise ModelError(in_doubt, element="compensation", remedy=REMEDY)
+        return compensation_c(self.model, frame, self.deviations, tool).write(directory)
+
+    def _doubt(self, frame: str, tool: str) -> str:
+        """Return the errors that compensation may increase; empty if none."""
+        if (frame, tool) not in self._doubts:
+            q = random_postures(self.nominal, POSTURES, np.random.default_rng(0))
+            values, planned = self.deviations, planned_deviations(self.model, frame, self.deviations, tool)
+            found = doubt(self.model, frame, values, self.deviation_covariance, values, planned, q)
+            self._doubts[frame, tool] = found
+        return self._doubts[frame, tool]
 
     def controller(self, form: str, frame: str | None = None) -> ControllerForm:
-        """The calibration as a controller takes it, with what the form cannot hold and the accuracy lost by that.
+        """Return the calibration in a controller's form, with parts that it cannot hold and the loss of accuracy.
 
         Args:
             form: "offsets" (joint offsets to master), "frames" (base and tool), "dh" (deltas of a table), "ur"
                 (`calibration.yaml`), "kuka" or "abb" (offsets, base and tool).
             frame: one of those that were measured; the first if None.
         """
-        return controller_form(self.model, self.checked_frame(frame), self.all_values, form)
+        values = self.deviations, self.deviation_covariance
+        return controller_form(self.model, self.checked_frame(frame), *values, form)
 
-    def score(self, data: Campaign | Sequence[Campaign]) -> tuple[Error, ...]:
-        """Errors on other measurements: parameters and frames as found; unknowns that are new are fitted to
-        them."""
-        return score(self.model, data, self.all_values, self.unknowns)
+    def score(self, data: Dataset | Sequence[Dataset]) -> tuple[Error, ...]:
+        """Return errors on other measurements: parameters and frames as found; new unknowns are fitted to them."""
+        return score(self.model, data, self.deviations, self.unknowns)
 
     def text(self, format: str = "elementary") -> str:
-        """The calibrated robot as "urdf", "dh" (or the elementary product where no table can hold it) or
+        """Return the calibrated robot as "urdf", "dh" (or the elementary product if no table can hold it) or
         "elementary"."""
         return text_of(self.mechanism, format)[0]
 
     def write(self, path: str | PathLike[str]) -> Path:
-        """Write the calibrated robot as .urdf, .toml (DH) or .ets (elementary); returns the file written.
+        """Write the calibrated robot as .urdf, .toml (DH) or .ets (elementary); return the file written.
 
-        A `ZvenoWarning` says what the format cannot hold; where no table can hold the robot, an .ets is written.
+        A `ZvenoWarning` names what the format cannot hold; if no table can hold the robot, an .ets is written.
         """
         text, note = text_of(self.mechanism, format_of(path))
         file = Path(path).with_suffix(".ets") if note else Path(path)

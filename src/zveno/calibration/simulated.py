@@ -1,33 +1,59 @@
-"""Campaigns measured on a simulated robot: exact readings of any kind, and noise of the size the kind has."""
+"""Simulated data sets: exact readings of any kind, and noise of the size the kind has."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ZvenoError
 from ..fit.rng import seed_of
+from ..mechanism.loops import for_trees
 from ..robot_functions import RobotFunctions
 from ..spatial.rotations import exp
 from ..spatial.transforms import transform
-from .identifiability.postures import imagined_frames, random_direction, visible_postures
+from ._identifiability.postures import imagined_frames, random_direction, visible_postures
 from .measurements import Measurement
 from .measurements import measurement as named_measurement
 from .measurements.assembly import fit_problem
-from .measurements.campaigns import Campaign, in_order
+from .measurements.campaigns import Dataset, in_order
 from .measurements.contact import into_contact
 from .measurements.fit_problem import FitProblem, instrument_numbers
 from .model.joint_terms import HYSTERESIS, words_of
+from .model.loads import holding_torques
 from .model.models import redundant_model
+from .use.output import calibrated_mechanism
+
+AnyRobot = TypeVar("AnyRobot", bound=RobotFunctions)
 
 AWAY = 2.0
-"""How far from the robot an instrument stands whose place is not given, m."""
+"""Distance, m, of an instrument without a given place from the robot."""
 
 
-def simulated_campaign(
+def apply_deviations(
+    robot: AnyRobot, values: Mapping[str, float], frame: str | None = None, *, frames: Sequence[str | None] = ()
+) -> AnyRobot:
+    """Return a robot whose geometric parameters deviate from nominal, m and rad, to simulate measurements with.
+
+    Args:
+        robot: the nominal robot.
+        values: deviations by the parameter names of `identifiability` and `Robot.calibrate`, "Tx1" or "Rzq2".
+        frame: end frame of the modelled chain; the default frame if not given.
+        frames: several end frames instead, for a measurement of more than one.
+    """
+    model = redundant_model(robot.mechanism, tuple(frames) or frame)
+    deviations = np.zeros(len(model.terms))
+    for name, value in values.items():
+        model.term(name)  # raises for unknown names
+        deviations[model.numbers[name]] = value
+    return type(robot)(calibrated_mechanism(model, deviations))
+
+
+@for_trees
+def simulate_dataset(
     robot: RobotFunctions,
     measurement: Measurement | str,
     q: ArrayLike,
@@ -37,18 +63,18 @@ def simulated_campaign(
     joint_errors: Mapping[str, float] | None = None,
     noise: float = 1.0,
     rng: np.random.Generator | int | None = 0,
-) -> Campaign:
-    """What would be read of a robot in given postures.
+) -> Dataset:
+    """Simulate the readings of a robot in given postures.
 
     Args:
-        robot: the true robot, such as `nominal.with_deviations(…)`.
-        measurement: the kind, or its name; its `sigma` is the noise, or what is typical where it has none.
+        robot: the true robot, such as `apply_deviations(nominal, …)`.
+        measurement: the kind, or its name; its `sigma` is the noise, or the typical one if it has none.
         q: postures, (n, n_q). For contacts, postures nearby in which the robot touches; for cameras, those in which
             everything is seen; in both cases so far as there are some.
         groups: what each posture touches, for kinds that need it; or rows that belong together.
         frames: poses (4, 4) of unknown frames and targets by label ("tracker"); others are drawn.
         joint_errors: joint terms by the names that `calibrate` uses: {"Cq2": 1e-4, "Hq3": 3e-4}, in its units.
-            Joints with hysteresis come from the posture before, and the campaign says from which side.
+            Joints with hysteresis come from the posture before, and the data set records the side.
         noise: factor of the noise; 0 for exact readings.
         rng: generator or seed.
     """
@@ -64,7 +90,7 @@ def simulated_campaign(
     for name, value in errors.items():
         model.term(name)  # an unknown one is refused with the nearest
         values[model.numbers[name]] = value
-    campaign = Campaign.unread(kind, postures, groups)
+    campaign = Dataset.unread(kind, postures, groups)
     problem = fit_problem(model, [campaign])
     drawn = problem.placed(_drawn(problem, rng, frames or {})).placed(frames or {})
     if not kind.implicit:
@@ -80,17 +106,17 @@ def simulated_campaign(
 def simulated_places(
     robot: RobotFunctions, kind: Measurement, q: np.ndarray, groups: Sequence[str], seed: int
 ) -> dict[str, np.ndarray]:
-    """Poses (4, 4) of instruments and targets, by label, as `simulated_campaign` draws them: for several campaigns
-    with one."""
-    problem = fit_problem(redundant_model(robot.mechanism, kind.frames), [Campaign.unread(kind, q, groups)])
+    """Return the poses (4, 4) of instruments and targets, by label, as `simulate_dataset` draws them: for several
+    campaigns with one."""
+    problem = fit_problem(redundant_model(robot.mechanism, kind.frames), [Dataset.unread(kind, q, groups)])
     return _drawn(problem, np.random.default_rng(seed), {})
 
 
 def _drawn(
     problem: FitProblem, rng: np.random.Generator, placed: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Places that are not given: instruments about the robot, turned anyhow, or where they see it; targets where it
-    gets, at their distance from those that are `placed`."""
+    """Draw places that are not given: instruments about the robot, with random orientations, or where they see it;
+    targets within its reach, at their distance from those that are `placed`."""
     part = problem.parts[0]
     T, _ = problem.poses(part, problem.nominal, part.q, compiled=False)
     away = {}
@@ -105,8 +131,8 @@ def _drawn(
     return {unknown.label: drawn.frames[unknown.frame] for unknown in problem.unknowns if not unknown.given}
 
 
-def _seen(problem: FitProblem, campaign: Campaign) -> Campaign:
-    """The postures in which everything can be seen."""
+def _seen(problem: FitProblem, campaign: Dataset) -> Dataset:
+    """Return the postures in which everything can be seen."""
     seen = visible_postures(problem, 0)
     if not seen.any():
         raise ZvenoError(
@@ -118,9 +144,9 @@ def _seen(problem: FitProblem, campaign: Campaign) -> Campaign:
 
 
 def _read(
-    problem: FitProblem, values: np.ndarray, campaign: Campaign, sigma: np.ndarray, rng: np.random.Generator
-) -> Campaign:
-    """What is read in every posture."""
+    problem: FitProblem, values: np.ndarray, campaign: Dataset, sigma: np.ndarray, rng: np.random.Generator
+) -> Dataset:
+    """Simulate the readings in every posture."""
     part, kind = problem.parts[0], campaign.measurement
     T, _ = problem.poses(part, values, campaign.q, compiled=False)
     P = problem.frames[part.left] @ T[part.posture] @ problem.frames[part.right]
@@ -134,7 +160,7 @@ def _read(
 
 
 def _displaced(P: np.ndarray, kind: Measurement, sigma: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Poses (k, 4, 4) moved and turned in their own axes by the noise of a kind that reads them."""
+    """Return poses (k, 4, 4) displaced in their own axes by the noise of a kind that reads them."""
     by_unit = {noise.unit: sigma[noise.rows.start] for noise in kind.noises}
     P = P.copy()
     P[:, :3, 3] += rng.normal(size=(len(P), 3)) * by_unit.get("m", 0.0)
@@ -144,9 +170,9 @@ def _displaced(P: np.ndarray, kind: Measurement, sigma: np.ndarray, rng: np.rand
 
 
 def _in_contact(
-    problem: FitProblem, values: np.ndarray, campaign: Campaign, sigma: np.ndarray, rng: np.random.Generator
-) -> Campaign:
-    """Postures in which the robot touches, as its joints read them when the touch is off by the noise."""
+    problem: FitProblem, values: np.ndarray, campaign: Dataset, sigma: np.ndarray, rng: np.random.Generator
+) -> Dataset:
+    """Return postures in which the robot touches, as its joints read them when the touch is off by the noise."""
     q, touching = into_contact(problem, 0, campaign.q, values=values)
     if not touching.any():
         raise ZvenoError(
@@ -154,7 +180,7 @@ def _in_contact(
             element=campaign.measurement.kind,
             remedy="Give postures near what is touched, and its place in `frames`",
         )
-    part = problem.parts[0]
+    part = replace(problem.parts[0], tau=holding_torques(problem.model, q))
     T, J = problem.poses(part, values, q, compiled=False)
     _, by_T, *_ = problem.rows_of(part, T[part.posture], problem.frames)
     slope = by_T @ problem.by_joints(part, values, q, J)
@@ -164,7 +190,7 @@ def _in_contact(
     return _unnamed(replace(campaign, q=moved, y=None).only(touching))  # type: ignore[arg-type]  (y is made by `prepared`)
 
 
-def _unnamed(campaign: Campaign) -> Campaign:
-    """The campaign as people would give it: its rows count from one."""
+def _unnamed(campaign: Dataset) -> Dataset:
+    """Return the campaign as a user would give it: its rows count from one."""
     groups = campaign.groups if any(campaign.groups) else ()
     return replace(campaign, groups=groups, name="", lines=np.zeros(0, dtype=int))

@@ -1,4 +1,4 @@
-"""Capsules around links, how far they keep from each other and the ground, and how that changes with the joints."""
+"""Capsules around links, their distances to each other and to the ground, and the gradients of these distances."""
 
 from .capsules import Capsules as Capsules
 from .capsules import Clearance as Clearance

@@ -1,18 +1,19 @@
-"""The thinnest capsule, of a few directions tried, that holds a cloud of points."""
+"""Bounding capsule of a point cloud, the smallest over a few directions."""
 
 from __future__ import annotations
 
 import numpy as np
 
 MANY = 64
-"""Fewer points are taken as they are."""
+"""Number of points from which the convex hull is used."""
 
 
 def bounding_capsule(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """(start, end, radius) of a capsule that holds points (n, 3).
+    """Find a capsule (start, end, radius) that contains points (n, 3).
 
-    Its axis is one of the principal axes of the points and of their box, through the middle of what they span;
-    the one of least volume is taken. The capsule always holds all points; that it is the least one is not claimed.
+    Candidates for its axis are the principal axes of the points and the axes of their box, through the centre of
+    their extent. The candidate of smallest volume is returned. The capsule contains all points, but it need not be
+    the smallest one.
     """
     points = _outer(points)
     middle = points.mean(axis=0)
@@ -21,10 +22,10 @@ def bounding_capsule(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]
 
 
 def _outer(points: np.ndarray) -> np.ndarray:
-    """The corners of the convex hull: a capsule that holds them holds all. Flat clouds stay as they are."""
+    """Corners of the convex hull, which suffice for a bounding capsule; flat clouds are returned unchanged."""
     if len(points) < MANY:
         return points
-    from scipy.spatial import ConvexHull, QhullError  # not needed to import the package
+    from scipy.spatial import ConvexHull, QhullError  # keeps the import of the package fast
 
     try:
         return points[ConvexHull(points).vertices]
@@ -39,7 +40,7 @@ def _along(points: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray
     center = center - (center @ axis) * axis
     distance = np.linalg.norm(beside - center, axis=1)
     radius = float(distance.max())
-    # A point is held by the round end at t where |along − t| ≤ √(radius² − distance²).
+    # A point is inside the round end at t if |along − t| ≤ √(radius² − distance²).
     reach = np.sqrt(np.maximum(radius**2 - distance**2, 0.0))
     low, high = float((along + reach).min()), float((along - reach).max())
     if low > high:
@@ -49,7 +50,7 @@ def _along(points: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _middle_of_disc(points: np.ndarray, steps: int = 60) -> np.ndarray:
-    """A centre whose distance to the farthest point is near the least (Bădoiu and Clarkson 2003)."""
+    """Approximate centre of the smallest enclosing disc (Bădoiu and Clarkson 2003)."""
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
     best, least = center, np.inf
     for k in range(steps):

@@ -1,8 +1,8 @@
-"""Capsules around the links, and how far they keep from each other and the ground.
+"""Capsules around the links, and their distances to each other and to the ground.
 
-They are taken from the kinematics alone: a link is a bar from its own joint to each joint it carries, or to its
-frames where it carries none, as thick as its radius says. That is coarse, but needs no meshes: a posture whose bars
-cross is not one to measure in. Or each of a link's shapes in the model's file is held by one.
+By default, capsules follow from the kinematics alone: a link is a bar of given radius from its own joint to each
+joint it carries, or to its frames if it carries none. This is coarse, but needs no meshes. Alternatively, each
+shape of a link in the model file gets a bounding capsule.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ZvenoError, unknown_name
-from ..kernels.door import compiled
+from ..kernels.compile import compiled
 from ..kernels.kernel import Kernel
 from ..mechanism import Mechanism
 from ..mechanism.bars import link_bars
@@ -25,24 +25,26 @@ from .distances import Layout, distances, distances_and_slopes
 from .segments import segment_distance
 
 DEFAULT_SHARE = 0.03
-"""Radius of the capsules as a share of the reach, where none is given."""
+"""Default radius of the capsules as a fraction of the reach."""
+STILL = 1e-9
+"""Share of the reach by which the height of an end at rest may vary."""
 SAMPLE = 256
-"""Random postures that decide which pairs are looked at, where none are given."""
+"""Number of random configurations that select the checked pairs by default."""
 
 
 @dataclass(frozen=True)
 class Clearance:
-    """How far links must keep from each other and from the ground.
+    """Clearance requirements of links with respect to each other and the ground.
 
     Attributes:
-        radius: of every link's capsule, m, or by link name; 3 % of the reach where none is given. A link without
-            length that is named is a sphere.
+        radius: capsule radius, m, one for all links or by link name; 3 % of the reach if not given. A named link
+            without length is a sphere.
         ground: height of the floor along the world's z, m; no floor if None.
-        links: whether links must keep clear of each other.
-        pairs: names of the two links of every pair that is looked at. By default all pairs but those of
-            neighbours, and of links that touch in every posture of a sample.
-        shapes: links that have shapes in the model's file (URDF) are taken as these: a capsule about each of them,
-            meshes in STL and OBJ included; collision shapes before visual ones. Other links are bars.
+        links: True if links must keep clear of each other.
+        pairs: names of the two links of every checked pair. By default all pairs, except adjacent links and links
+            that touch in every configuration of a sample.
+        shapes: True to put a capsule around each shape of a link in the model file (URDF), including STL and OBJ
+            meshes; collision shapes take precedence over visual ones. Links without shapes are bars.
     """
 
     radius: float | Mapping[str, float] | None = None
@@ -53,20 +55,21 @@ class Clearance:
 
 
 class Capsules:
-    """Bars of a robot's links with a radius.
+    """Capsules of a robot's links.
 
-    Bars of one body, of neighbouring bodies, and pairs or bars that are never clear in a sample of postures (they
-    belong together, or stand on the floor), are not looked at; `left_out` names the last.
+    Not checked are capsules of the same body and of adjacent bodies, pairs that touch in every configuration of a
+    sample (they belong together), and ends that stand still on the floor. `left_out` names the latter two.
     """
 
     robot: RobotFunctions
     clearance: Clearance
     left_out: tuple[tuple[str, ...], ...]
-    """Links, or pairs of links, that touch in every posture of the sample and are not looked at."""
+    """Pairs of links that touch in every configuration of the sample, and links that stand on the floor: neither
+    is checked."""
 
     def __init__(self, robot: RobotFunctions, clearance: Clearance, sample: np.ndarray | None = None):
         if not isinstance(clearance, Clearance):
-            raise ZvenoError(f"is {clearance!r:.100}", element="clearance", remedy="Give a zveno.Clearance")
+            raise ZvenoError(f"must be a zveno.Clearance, got {clearance!r:.100}", element="clearance")
         if clearance.ground is not None:
             _finite(clearance.ground, "ground")
         self.robot, self.clearance = robot, clearance
@@ -84,33 +87,50 @@ class Capsules:
         if held:
             self.radii[-len(held) :] = [radius for _, _, _, radius in held]
         named = clearance.pairs is not None
-        pairs = _named(clearance.pairs, names, mechanism) if named else _apart(mechanism, self.links)
+        pairs = _pairs_by_name(clearance.pairs, names, mechanism) if named else _apart(mechanism, self.links)
         self.pairs: np.ndarray = np.array(pairs, dtype=int).reshape(-1, 2)
-        self.floor: np.ndarray = np.arange(len(bars))
+        self.floor: np.ndarray = np.array([(a, end) for a in range(len(bars)) for end in (0, 1)]).reshape(-1, 2)
         self.left_out = ()
         sample = robot.random(SAMPLE, 0) if sample is None else sample
         if len(bars) and len(sample):
-            self._leave_out_what_always_touches(self.points(sample), names, named)
+            self._omit_permanent_contacts(self.points(sample), names, named)
 
-    def _leave_out_what_always_touches(self, points: np.ndarray, names: list[str], named: bool) -> None:
+    def _omit_permanent_contacts(self, points: np.ndarray, names: list[str], named: bool) -> None:
         a, b = points[:, self.pairs[:, 0]], points[:, self.pairs[:, 1]]
         gaps = segment_distance(a[:, :, 0], a[:, :, 1], b[:, :, 0], b[:, :, 1]) - self.radii[self.pairs].sum(axis=1)
         apart = np.ones(len(self.pairs), dtype=bool) if named else (gaps > 0.0).any(axis=0)
-        ground = 0.0 if self.clearance.ground is None else self.clearance.ground
-        high = (points[..., 2].min(axis=2) - ground - self.radii > 0.0).any(axis=0)
         self.left_out = tuple((names[a], names[b]) for a, b in self.pairs[~apart])
+        self.pairs = self.pairs[apart]
         if self.clearance.ground is not None:
-            self.left_out += tuple((names[a],) for a in self.floor[~high])
-        self.pairs, self.floor = self.pairs[apart], self.floor[high]
+            self._omit_ends_on_floor(points, names, float(self.clearance.ground))
+
+    def _omit_ends_on_floor(self, points: np.ndarray, names: list[str], ground: float) -> None:
+        """Leave out ends that stand still on or below the floor; refuse a floor above a whole capsule at rest."""
+        heights = points[:, self.floor[:, 0], self.floor[:, 1], 2] - ground
+        radii = self.radii[self.floor[:, 0]]
+        still = np.ptp(heights, axis=0) < STILL * self.reach
+        top = points[..., 2].max(axis=(0, 2))[self.floor[:, 0]] - ground
+        below = still & (top < -radii)
+        if below.any():
+            k = int(np.argmin(np.where(below, heights[0], np.inf)))
+            raise ZvenoError(
+                f"no configuration is above the floor at {ground:g} m: {names[self.floor[k, 0]]} stands still "
+                f"{-heights[0, k]:.3g} m below it",
+                element="ground",
+                remedy="Give the height of the floor in the robot's world, in m",
+            )
+        standing = still & (heights[0] <= radii)
+        self.left_out += tuple(dict.fromkeys((names[a],) for a in self.floor[standing, 0]))
+        self.floor = self.floor[~standing]
 
     @property
     def reach(self) -> float:
-        """The length of all bars together, m."""
+        """Total length of all bars, m."""
         return float(np.linalg.norm(self.ends[:, 1] - self.ends[:, 0], axis=-1).sum()) or 1.0
 
     @cached_property
     def layout(self) -> Layout:
-        """What is looked at."""
+        """Layout of the checked capsules and pairs."""
         pairs = self.pairs if self.clearance.links else self.pairs[:0]
         floor = self.floor if self.clearance.ground is not None else self.floor[:0]
         return Layout(
@@ -118,16 +138,16 @@ class Capsules:
             ends=self.ends,
             radii=self.radii,
             pairs=tuple((a, b) for a, b in pairs.tolist()),
-            floor=tuple(floor.tolist()),
+            floor=tuple((a, end) for a, end in floor.tolist()),
             ground=0.0 if self.clearance.ground is None else float(self.clearance.ground),
         )
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What each of the distances is between."""
+        """Names of the two objects of each distance."""
         links, layout = [self.robot.link_names[i] for i in self.links], self.layout
         pairs = [f"{links[a]} – {links[b]}" for a, b in layout.pairs]
-        return (*pairs, *(f"{links[a]} – ground" for a in layout.floor for _ in range(2)))
+        return (*pairs, *(f"{links[a]} – ground" for a, _ in layout.floor))
 
     def points(self, q: np.ndarray) -> np.ndarray:
         """Ends of the bars in the world, (n, bars, 2, 3)."""
@@ -135,15 +155,15 @@ class Capsules:
         return np.einsum("nbij,bej->nbei", T[..., :3, :3], self.ends) + T[:, :, None, :3, 3]
 
     def clear(self, q: np.ndarray) -> np.ndarray:
-        """Whether postures (..., n_q) keep clear, (...)."""
+        """Return True for collision-free configurations (..., n_q), as an array (...)."""
         return np.asarray((self.distances(q) > 0.0).all(axis=-1))
 
     def distances(self, q: np.ndarray) -> np.ndarray:
-        """Free space (..., n), m, between what `names` lists, for postures (..., n_q); negative at overlaps."""
+        """Distances (..., n), m, in the order of `names`, at configurations (..., n_q); negative for overlaps."""
         return self._distances(q) if self.layout.n else np.zeros((*np.shape(q)[:-1], 0))
 
     def distances_and_slopes(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The distances (..., n) and their Jacobian by the velocities (..., n, n_v)."""
+        """Compute distances (..., n) and their Jacobian with respect to the velocities, (..., n, n_v)."""
         if not self.layout.n:
             batch = np.shape(q)[:-1]
             return np.zeros((*batch, 0)), np.zeros((*batch, 0, self.robot.n_v))
@@ -165,10 +185,12 @@ class Capsules:
 def acceptance(
     robot: RobotFunctions | Mechanism, accept: Callable[[np.ndarray], np.ndarray] | Clearance | None
 ) -> Callable[[np.ndarray], np.ndarray] | None:
-    """A function of postures (s, n_q) from what users give as `accept`: one, a `Clearance`, or None."""
+    """Convert `accept` (a function, a `Clearance` or None) to a function of configurations (s, n_q)."""
     if accept is not None and not isinstance(accept, Clearance) and not callable(accept):
         raise ZvenoError(
-            f"is {accept!r:.100}", element="accept", remedy="Give a Clearance, or a function of postures (s, n_q)"
+            f"must be a Clearance or a function, got {accept!r:.100}",
+            element="accept",
+            remedy="Give a Clearance, or a function of configurations (s, n_q)",
         )
     if not isinstance(accept, Clearance):
         return accept
@@ -177,8 +199,8 @@ def acceptance(
 
 @lru_cache(maxsize=16)
 def shape_capsules(mechanism: Mechanism) -> list[tuple[int, np.ndarray, np.ndarray, float]]:
-    """(link, start, end, radius) about every shape of the links."""
-    from ..io.shapes import link_shapes  # not needed to import the package
+    """List bounding capsules (link, start, end, radius) of the shapes of all links."""
+    from ..io.shapes import link_shapes  # keeps the import of the package fast
 
     capsules = []
     for shape in link_shapes(mechanism):
@@ -188,7 +210,7 @@ def shape_capsules(mechanism: Mechanism) -> list[tuple[int, np.ndarray, np.ndarr
 
 
 def _apart(mechanism: Mechanism, links: np.ndarray) -> list[tuple[int, int]]:
-    """Pairs of bars on bodies that are neither the same nor neighbours; links on fixed joints are one body."""
+    """Pairs of bars on bodies that are neither the same nor adjacent; links on fixed joints are one body."""
     bodies, carriers = [0], [-1]
     for i, f, joint in mechanism.outward():
         rigid = joint.type.n_v == 0
@@ -203,18 +225,22 @@ def _apart(mechanism: Mechanism, links: np.ndarray) -> list[tuple[int, int]]:
     ]
 
 
-def _named(pairs: Any, names: list[str], mechanism: Mechanism) -> list[tuple[int, int]]:
-    """Pairs of bars from pairs of link names."""
+def _pairs_by_name(pairs: Any, names: list[str], mechanism: Mechanism) -> list[tuple[int, int]]:
+    """Convert pairs of link names to pairs of bars."""
     bars = []
     for pair in pairs:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2 or pair[0] == pair[1]:
-            raise ZvenoError(f"{pair!r} is not a pair", element="pairs", remedy="Give the names of two links")
+            raise ZvenoError(
+                f"a pair must be two link names, got {pair!r}",
+                element="pairs",
+                remedy="Give the names of two links",
+            )
         for name in pair:
             if name not in mechanism.link_names:
                 raise unknown_name("link", name, mechanism.link_names)
             if name not in names:
                 raise ZvenoError(
-                    "has no length", element=f"link {name}", remedy="Give its radius by name, and it is a sphere"
+                    "it has no length", element=f"link {name}", remedy="Give its radius by name to make it a sphere"
                 )
         bars += [(a, b) for a, x in enumerate(names) for b, y in enumerate(names) if (x, y) == tuple(pair)]
     return bars
@@ -222,10 +248,12 @@ def _named(pairs: Any, names: list[str], mechanism: Mechanism) -> list[tuple[int
 
 def _finite(value: Any, name: str) -> None:
     if not (isinstance(value, int | float | np.number) and np.isfinite(value)):
-        raise ZvenoError(f"is {value!r}", element=name, remedy="Give a finite number of metres")
+        raise ZvenoError(f"must be a finite number in m, got {value!r}", element=name)
 
 
 def _radius(value: Any, link: str) -> float:
     if not (isinstance(value, int | float | np.number) and np.isfinite(value) and value >= 0):
-        raise ZvenoError(f"the radius is {value!r}", element=f"link {link}", remedy="Give metres, 0 or more")
+        raise ZvenoError(
+            f"the radius must be at least 0, got {value!r}", element=f"link {link}", remedy="Give metres, 0 or more"
+        )
     return float(value)

@@ -1,4 +1,4 @@
-"""Distances of capsules and their slopes: one function of q, traced for the pairs of one robot."""
+"""Distances between capsules and their gradients, as functions of q traced for the pairs of one robot."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.forward_kinematics import link_poses
-from ..kernels.math import maximum, sqrt
+from ..kernels.ops import maximum, sqrt
 from ..mechanism import Mechanism
 from ..spatial.vectors import cross
 from .segments import closest_points
 
 LEAST_LENGTH = 1e-12
-"""Axes that cross have no direction of escape: there the slope is zero instead of undefined."""
+"""Smallest distance with a gradient; for intersecting axes the gradient is zero instead of undefined."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The capsules of a robot, and which distances are wanted.
+    """Capsules of a robot and requested distances.
 
     Attributes:
         links, ends, radii: link number, ends (2, 3) in the link's frame, m, and radius, m, of every capsule.
-        pairs: pairs of capsules whose distance is wanted.
-        floor: capsules whose two ends are wanted above the ground.
+        pairs: pairs of capsules whose distance is requested.
+        floor: (capsule, end) whose height above the ground is requested.
         ground: height of the ground along the world's z, m.
     """
 
@@ -32,29 +32,30 @@ class Layout:
     ends: np.ndarray
     radii: np.ndarray
     pairs: tuple[tuple[int, int], ...]
-    floor: tuple[int, ...] = ()
+    floor: tuple[tuple[int, int], ...] = ()
     ground: float = 0.0
 
     @property
     def n(self) -> int:
-        """Number of distances: one a pair, then two a capsule above the ground."""
-        return len(self.pairs) + 2 * len(self.floor)
+        """Number of distances: one per pair, then one per capsule end above the ground."""
+        return len(self.pairs) + len(self.floor)
 
 
 def distances(mechanism: Mechanism, layout: Layout, q: Any) -> Any:
-    """Free space (n,), m, between the surfaces of pairs of capsules, and below the ends of those above the ground.
+    """Distances (n,), m, between the surfaces of capsules and from capsule ends to the ground.
 
-    It is negative where capsules overlap.
+    Distances are negative for overlaps.
     """
     return _distances(mechanism, layout, q)[0]
 
 
 def distances_and_slopes(mechanism: Mechanism, layout: Layout, q: Any) -> tuple[Any, Any]:
-    """The distances (n,) and their Jacobian (n, n_v) by the velocities.
+    """Compute distances (n,) and their Jacobian (n, n_v) with respect to the velocities.
 
-    The closest points may slide along the axes without changing the distance to first order, so the row of a pair
-    is nᵀ(J_a − J_b) with the points carried by the links. They lie on the line of n, so each joint counts with
-    n · v + (point × n) · w of its screw [v, w] at the world's origin, and joints that carry both links do not.
+    Sliding of the closest points along the axes does not change the distance to first order, so the row of a pair
+    is nᵀ(J_a − J_b) with points fixed on the links. Both points lie on the line of n. A joint with the screw [v,
+    w] at the world's origin therefore contributes n · v + (point × n) · w, and joints that carry both links
+    contribute nothing.
     """
     d, points, T = _distances(mechanism, layout, q)
     screws = _screws(mechanism, T, q)
@@ -69,13 +70,13 @@ def distances_and_slopes(mechanism: Mechanism, layout: Layout, q: Any) -> tuple[
     up = np.array([0.0, 0.0, 1.0])
     for k, point in enumerate(points[len(layout.pairs) :]):
         row = [0.0] * mechanism.n_v
-        _add(row, screws, sorted(paths[layout.floor[k // 2]]), up, cross(point, up))
+        _add(row, screws, sorted(paths[layout.floor[k][0]]), up, cross(point, up))
         rows.append(row)
     return d, np.array(rows).reshape(layout.n, mechanism.n_v)
 
 
 def _distances(mechanism: Mechanism, layout: Layout, q: Any) -> tuple[Any, list[Any], Any]:
-    """Distances; for every pair (normal, point on its line) and for every end above the ground its place; poses."""
+    """Distances; (normal, point on its line) per pair; position per capsule end above the ground; link poses."""
     T = link_poses(mechanism, q)
     ends = [
         [T[i][:3, :3] @ end + T[i][:3, 3] for end in both]
@@ -88,15 +89,15 @@ def _distances(mechanism: Mechanism, layout: Layout, q: Any) -> tuple[Any, list[
         length = sqrt((apart * apart).sum())
         values.append(length - layout.radii[a] - layout.radii[b])
         points.append((apart / maximum(length, LEAST_LENGTH), on_a))
-    for bar in layout.floor:
-        for end in ends[bar]:
-            values.append(end[2] - layout.ground - layout.radii[bar])
-            points.append(end)
+    for bar, side in layout.floor:
+        end = ends[bar][side]
+        values.append(end[2] - layout.ground - layout.radii[bar])
+        points.append(end)
     return np.array(values), points, T
 
 
 def _screws(mechanism: Mechanism, T: Any, q: Any) -> list[list[tuple[int, Any, Any]]]:
-    """By link number, for every velocity of its joint: (place in v, [v, w] at the world's origin in world axes)."""
+    """List (index in v, [v, w] at the world's origin in world axes) for the joint velocities of every link."""
     q_own = mechanism.joint_positions(q)
     screws: list[list[tuple[int, Any, Any]]] = [[]]
     for i, _, joint in mechanism.outward():

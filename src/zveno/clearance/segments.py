@@ -1,4 +1,4 @@
-"""The shortest distance between two segments, without branches: for arrays and traced numbers alike."""
+"""Shortest distance between two segments without branches, for arrays and traced numbers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.math import less_equal, maximum, minimum, select, sqrt
+from ..kernels.ops import less_equal, maximum, minimum, sqrt, where
 
 PARALLEL = 1e-12
-"""Segments whose sine squared is below this are parallel: then the first end of one is as good as any point."""
+"""Squared sine below which segments count as parallel; the first end of one is then used."""
 NO_LENGTH = 1e-300
-"""Keeps a division by the squared length of a point defined."""
+"""Minimum squared length, which avoids division by zero for points."""
 
 
 def segment_distance(a0: Any, a1: Any, b0: Any, b1: Any) -> Any:
@@ -21,20 +21,20 @@ def segment_distance(a0: Any, a1: Any, b0: Any, b1: Any) -> Any:
 
 
 def closest_points(a0: Any, a1: Any, b0: Any, b1: Any) -> tuple[Any, Any]:
-    """The points of the segments a0–a1 and b0–b1 that are closest, (..., 3) each."""
+    """Closest points of the segments a0–a1 and b0–b1, (..., 3) each."""
     s, t = closest_shares(a0, a1, b0, b1)
     return a0 + np.expand_dims(s, -1) * (a1 - a0), b0 + np.expand_dims(t, -1) * (b1 - b0)
 
 
 def closest_shares(a0: Any, a1: Any, b0: Any, b1: Any) -> tuple[Any, Any]:
-    """Where the segments a0–a1 and b0–b1 are closest: shares s, t in [0, 1] of the way from a0 and b0, (...)."""
+    """Parameters s, t in [0, 1], (...), of the closest points of the segments a0–a1 and b0–b1."""
     u, v, w = a1 - a0, b1 - b0, a0 - b0
     uu, uv, vv = _dot(u, u), _dot(u, v), _dot(v, v)
     uw, vw = _dot(u, w), _dot(v, w)
     determinant = uu * vv - uv * uv
     parallel = less_equal(determinant, PARALLEL * uu * vv)
-    s = select(parallel, 0.0, _within((uv * vw - vv * uw) / select(parallel, 1.0, determinant)))
-    # The best t for this s, then the best s for the t that was possible: enough, the distance is convex in (s, t).
+    s = where(parallel, 0.0, _within((uv * vw - vv * uw) / where(parallel, 1.0, determinant)))
+    # The best t for this s, then the best s for the clamped t: sufficient, since the distance is convex in (s, t).
     t = _within((uv * s + vw) / maximum(vv, NO_LENGTH))
     return _within((uv * t - uw) / maximum(uu, NO_LENGTH)), t
 

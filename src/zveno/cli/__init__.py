@@ -1,3 +1,3 @@
-"""The command line: `zveno VERB ROBOT …`. It parses, calls the library and prints; nothing is computed here."""
+"""Command line `zveno COMMAND ROBOT …`: parses arguments, calls the library and prints the result."""
 
 from .app import main as main

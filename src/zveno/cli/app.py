@@ -1,15 +1,18 @@
-"""Entry point: parses, runs a verb, and turns what went wrong into one line and an exit code."""
+"""Entry point: parses arguments, runs a command, and turns errors into one line and an exit code."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
+import io
+import itertools
 import os
 import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._version import __version__
 from ..errors import ZvenoError, ZvenoWarning, visible
@@ -17,7 +20,7 @@ from ..errors import ZvenoError, ZvenoWarning, visible
 _SIGNED_QUANTITY = re.compile(r"-(?:[\d.]+(?:e[-+]?\d+)?\s*[a-z°*/]|pi\b|π)", re.IGNORECASE)
 OK, FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
 
-USAGE = """usage: zveno VERB ROBOT ...
+USAGE = """usage: zveno COMMAND ROBOT ...
 
 Robot mechanisms: from a drawing or URDF to all the equations.
 
@@ -29,70 +32,71 @@ ROBOT is one of
 
 {verbs}
 
-`zveno VERB --help` explains a verb. With all verbs: --json, --out, --quiet,
---verbose, --debug; with those that take a robot: --frame, --tool, --payload,
---gravity, --base, --deg.
+`zveno COMMAND --help` explains a command. All commands: --json, --out,
+--quiet, --verbose, --debug; commands that take a robot: --frame, --tool,
+--payload, --gravity, --base, --deg.
 
-Exit codes: 0 done, 1 an error in zveno itself (--debug shows where),
-2 bad input, 3 nothing found or nothing to be used, 130 interrupted."""
+Exit codes: 0 success, 1 internal error (--debug shows the traceback),
+2 bad input, 3 no result or no usable result, 130 interrupted."""
 
 
 class Verb(NamedTuple):
-    """Where the function of a verb is, which is called like it, and its first line for the list of verbs."""
+    """Module of a command's function, which has the name of the command, and its line in the list of commands."""
 
     module: str
     line: str
 
 
 VERBS = {
-    "info": Verb("verbs", "What a robot is: joints and links, limits, masses, frames, drives, remarks."),
-    "fk": Verb("verbs", "Forward kinematics: the pose of a frame in the world at given joint values."),
-    "convert": Verb("convert", "Write a robot as another kind of file, and say what that cannot hold."),
-    "dynamics": Verb(
-        "dynamics", "Torques or accelerations of a state, with mass matrix, gravity, bias and energy."
-    ),
-    "ik": Verb("ik", "Inverse kinematics: all configurations with the tool at a pose, within limits."),
-    "workspace": Verb("workspace", "Which positions a robot reaches, in how many orientations and ways."),
-    "simulate": Verb("simulate", "The motion of a robot from one state or many: falling, or held by a controller."),
-    "base": Verb("base", "The base inertial parameters, which decide the dynamics, in link parameters."),
+    "info": Verb("verbs", "Describe a robot: joints and links, limits, masses, frames, drives, notes."),
+    "fk": Verb("verbs", "Compute forward kinematics: the pose of a frame at given joint values."),
+    "convert": Verb("convert", "Convert a robot to another file format, and report what is lost."),
+    "dynamics": Verb("dynamics", "Compute torques or accelerations, mass matrix, gravity, bias and energy."),
+    "ik": Verb("ik", "Solve inverse kinematics: all configurations at a pose, within limits."),
+    "workspace": Verb("workspace", "Map the workspace: reachable positions, orientations and solutions."),
+    "simulate": Verb("simulate", "Simulate the motion of a robot, passive or with a controller."),
+    "base": Verb("base", "Find the base inertial parameters, which determine the dynamics."),
     "identifiability": Verb(
-        "identifiability", "Which geometric parameters a kind of measurement can find, alone or together."
+        "identifiability", "Find the geometric parameters that a type of measurement can identify."
     ),
-    "plan": Verb("plan", "Postures to measure in, for the most accurate calibration."),
-    "calibrate": Verb("calibrate", "The true geometry from measurements, its accuracy, and what to measure next."),
-    "excite": Verb("excite", "A motion whose recorded torques determine the dynamic parameters best."),
-    "identify": Verb("identify", "Inertia, friction and drives from recorded positions and torques."),
-    "export": Verb("export", "Write a robot's functions as C99 without dependencies, with an example."),
-    "studio": Verb("studio", "See a robot in the browser: its solutions, motions and errors."),
-    "reproduce": Verb("reproduce", "Recompute what the source documents print: what is equal or wrong, and why."),
-    "robots": Verb("verbs", "The built-in robots, with the source of their numbers."),
-    "cache": Verb("verbs", "The cache of compiled functions: where it is and how full."),
-    "schema": Verb("schema", "The JSON Schema of what a verb prints with --json."),
-    "completion": Verb("completion", "A script with which bash, zsh or fish complete verbs, robots and flags."),
-    "demo": Verb("demo", "The whole story of one robot, from its drawing to its controller, on one page."),
+    "plan": Verb("plan", "Plan configurations to measure, for the most accurate calibration."),
+    "calibrate": Verb("calibrate", "Calibrate the geometry from measurements, and report its accuracy."),
+    "axes": Verb("axes", "Find a robot from positions of a target while one joint at a time moves."),
+    "excite": Verb("excite", "Plan the motion whose torques determine the dynamic parameters best."),
+    "identify": Verb("identify", "Identify inertia, friction and drives from recorded motions and torques."),
+    "export": Verb("export", "Export functions of a robot as C99 without dependencies, with an example."),
+    "studio": Verb("studio", "Show a robot in the browser: its solutions, motions and errors."),
+    "robots": Verb("verbs", "List the built-in robots, with the sources of their parameters."),
+    "cache": Verb("verbs", "Show the cache of compiled functions: location and size."),
 }
-"""A test compares the lines with the docstrings of the functions, which are not imported to list them."""
+"""Commands by name. The lines repeat the docstrings, so that listing needs no imports; a test compares them."""
+
+
+COMPLETION = "--tyro-print-completion"
+"""Completion flag of the parser, followed by the name of a shell."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code."""
+    """Run the command line and return the exit code."""
     own_process = argv is None
     argv = [_not_an_option(word) for word in (sys.argv[1:] if argv is None else argv)]
     if not argv or argv[0] in ("--help", "-h", "help"):
-        return _said(usage())
+        return _print_text(usage())
     if argv[0] in ("--version", "-V"):
-        return _said(f"zveno {__version__}")
-    if argv[0] not in VERBS:
+        return _print_text(f"zveno {__version__}")
+    if argv[0] not in (*VERBS, COMPLETION):
         return _unknown_verb(argv[0])
     if own_process:
-        from ..report.text.console import spell_what_the_terminal_lacks
-
-        spell_what_the_terminal_lacks()
+        _open_closed_streams()
     debug = "--debug" in argv
     with warnings.catch_warnings():
         warnings.simplefilter("always", ZvenoWarning)
         warnings.showwarning = _show_warning
         try:
+            if own_process:
+                from ..report.console import spell_what_the_terminal_lacks
+
+                spell_what_the_terminal_lacks()
             _run(argv)
         except SystemExit as stop:
             return stop.code if isinstance(stop.code, int) else OK
@@ -100,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             print("interrupted", file=sys.stderr)
             return INTERRUPTED
         except BrokenPipeError:
-            # What is left in the buffer would fail again when Python flushes it at exit.
+            # The rest of the buffer would fail again when Python flushes it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return CLOSED_PIPE
         except ZvenoError as error:
@@ -111,8 +115,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     return OK
 
 
+def _open_closed_streams() -> None:
+    """Replace output streams that the caller has closed by the null device."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 (as long as the process)
+
+
 def usage() -> str:
-    """The list of verbs and what is common to them."""
+    """Help text with the list of commands."""
     import shutil
     import textwrap
 
@@ -126,7 +137,7 @@ def usage() -> str:
     return USAGE.format(verbs="\n".join(lines))
 
 
-def _said(text: str) -> int:
+def _print_text(text: str) -> int:
     print(text)
     return OK
 
@@ -135,25 +146,71 @@ def _unknown_verb(word: str) -> int:
     import difflib
 
     near = difflib.get_close_matches(word, VERBS, n=1)
-    remedy = f"Did you mean {near[0]}?" if near else "`zveno --help` lists the verbs"
-    print(f"error: there is no verb {visible(word)!r}. {remedy}", file=sys.stderr)
+    remedy = f"Did you mean {near[0]}?" if near else "`zveno --help` lists the commands"
+    print(f"error: there is no command {visible(word)!r}. {remedy}", file=sys.stderr)
     return BAD_INPUT
 
 
 def _run(argv: list[str]) -> None:
-    """Parse the words after the verb and call it; modules of other verbs are left alone."""
+    """Parse the arguments of a command and call it; modules of other commands are not imported."""
     import tyro
 
     from .surroundings import surrounded
 
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes)
     with _without_color():
-        tyro.cli(surrounded(verb_function(argv[0])), prog=f"zveno {argv[0]}", args=argv[1:], config=config)
+        if argv[0] == COMPLETION:
+            verbs = {name: verb_function(name) for name in VERBS}
+            tyro.extras.subcommand_cli_from_dict(verbs, prog="zveno", args=argv, config=config)
+        else:
+            with _usage_in_one_line(argv[0], surrounded(verb_function(argv[0]))) as verb:
+                tyro.cli(verb, prog=f"zveno {argv[0]}", args=argv[1:], config=config)
+
+
+@contextlib.contextmanager
+def _usage_in_one_line(name: str, verb: Callable[..., None]) -> Iterator[Callable[..., None]]:
+    """The verb, whose wrong usage is told in one line instead of the parser's box."""
+    said, stderr = io.StringIO(), sys.stderr
+
+    @functools.wraps(verb)
+    def call(*arguments: Any, **options: Any) -> None:
+        sys.stderr = stderr
+        verb(*arguments, **options)
+
+    sys.stderr = said
+    try:
+        yield call
+    except SystemExit as stop:
+        if stop.code not in (None, OK) and sys.stderr is said:
+            lines = [line.strip("│|") for line in said.getvalue().splitlines()[1:]]
+            # The message stands between the first rules; what follows is help.
+            blocks = [list(block) for rule, block in itertools.groupby(lines, _is_rule) if not rule]
+            texts = [" ".join(" ".join(block).split()) for block in blocks]
+            words = next((text for text in texts if text), "").rstrip(".")
+            raise ZvenoError(
+                words or "wrong usage", remedy=_hint(blocks) + f"`zveno {name} --help` lists the options"
+            ) from None
+        raise
+    finally:
+        sys.stderr = stderr
+
+
+def _hint(blocks: Sequence[Sequence[str]]) -> str:
+    """Options that the parser proposes instead of an unknown one: "Perhaps you meant --frame; "."""
+    proposed = next((block[1:] for block in blocks if block[0].strip() == "Perhaps you meant:"), ())
+    matches = (re.match(r" {1,6}(--[\w-]+)", line) for line in proposed)  # their help is indented further
+    options = ", ".join(match[1] for match in matches if match)
+    return f"Perhaps you meant {options}; " if options else ""
+
+
+def _is_rule(line: str) -> bool:
+    """Return True for a line that the parser draws between parts of its message."""
+    return bool(line.strip()) and not line.strip("─╰╯+- ")
 
 
 @contextlib.contextmanager
 def _without_color() -> Iterator[None]:
-    """The parser colours its help unless the terminal is "dumb"; NO_COLOR means the same."""
+    """Disable coloured help if NO_COLOR is set, which the parser supports only as a "dumb" terminal."""
     terminal = os.environ.get("TERM")
     if not os.environ.get("NO_COLOR") or terminal is None:
         yield
@@ -166,12 +223,12 @@ def _without_color() -> Iterator[None]:
 
 
 def verb_function(name: str) -> Callable[..., None]:
-    """The function of a verb."""
+    """Function of a command."""
     return getattr(importlib.import_module(f".{VERBS[name].module}", __package__), name)
 
 
 def _not_an_option(word: str) -> str:
-    """`-20deg` and `-pi/2` are values; with a typographic minus they are not taken for options."""
+    """Replace the minus of values such as `-20deg` and `-pi/2`, so that they are not parsed as options."""
     return f"−{word[1:]}" if _SIGNED_QUANTITY.match(word) else word
 
 

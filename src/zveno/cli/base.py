@@ -1,11 +1,11 @@
-"""The verb `base`: the base inertial parameters of a robot."""
+"""Command `base`: base inertial parameters of a robot."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName
-from .output import Answer, deliver, protect, write_report
+from .output import Answer, answer_of, deliver, protect, write_report
 
 
 def base(
@@ -18,18 +18,17 @@ def base(
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """The base inertial parameters, which decide the dynamics, in link parameters.
+    """Find the base inertial parameters, which determine the dynamics.
 
     Args:
-        drives: count rotor inertias, friction and offsets beside the links' parameters.
-        view: how a link's parameters are counted: inertia tensor, pseudo-inertia of document 000, or tensor
-            about the centre of mass.
-        format: table for people, or Markdown, LaTeX, JSON, CSV.
+        drives: include rotor inertias, friction and offsets.
+        view: link parameters: inertia tensor, pseudo-inertia of document 000, or tensor about the centre of mass.
+        format: plain table, Markdown, LaTeX, JSON or CSV.
     """
     from dataclasses import replace
 
     from ..base_parameters.analyse import base_parameters
-    from ..base_parameters.base_dynamics import operations_sentence
+    from ..base_parameters.base_model import operations_sentence
     from ..robot import Robot
     from .model import loaded
 
@@ -39,7 +38,7 @@ def base(
 
     def show(console):
         if format == "table":
-            console.print(parameters.table())
+            answer_of(parameters).show(console)
             console.print(operations_sentence(Robot(parameters.mechanism)))
         else:
             console.print(writers[format](), soft_wrap=True, end="")

@@ -1,4 +1,4 @@
-"""The verb `calibrate`: the true geometry from measurements."""
+"""Command `calibrate`: geometric calibration from measurements."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .options import (
     several,
     shown,
 )
-from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
+from .output import UNUSABLE, Answer, answer_of, deliver, protect, say_written, write_plot, write_report
 
 
 def calibrate(
@@ -44,7 +44,6 @@ def calibrate(
     fixed: Words = (),
     strategy: Annotated[Optional[str], shown("LETTERS")] = None,
     loss: str = "auto",
-    events: str = "named",
     folds: int = 10,
     template: Flag = False,
     write: File = None,
@@ -53,60 +52,63 @@ def calibrate(
     plot: File = None,
     postures: Count = None,
     cell: float = 0.1,
-    directory: Directory = None,
     workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """The true geometry from measurements, its accuracy, and what to measure next.
+    """Calibrate the geometry from measurements, and report its accuracy.
 
-    `--out x.json` keeps everything.
+    `--out x.json` saves the complete result.
 
     Args:
-        data: files of joint values and readings (CSV, .xlsx, .npz, .mat, .json, or a folder of sockets), all
-            explained by one robot; see docs/calibration.md.
-        measurement: what was measured, where the files do not say: pose, position, relative_pose,
+        data: files of joint values and measurements (CSV, .xlsx, .npz, .mat, .json, or a folder of sockets) of
+            one robot; see docs/calibration.md.
+        measurement: type of measurement, if the files do not specify it: pose, position, relative_pose,
             relative_position, distance, ball_bar, plane, line, point, sockets, self_touch, direction, camera,
             pixels or tilt.
-        settings: what the files do not say, as KEY=VALUE: unit=mm, angle=deg, rotation=rotvec, distance=0.04, ….
-        columns: what columns are, as NAME=COLUMN, where their names do not say it: x=laser_east joint1=J1.
-        sigma: standard deviation of a reading, m or rad; estimated if not given.
-        parameters: what may deviate: names, patterns such as Tx*, or classes (dh, controller, tcp, base, …); all.
-        joint_terms: gear, compliance, eccentricity, ovality, hysteresis: more terms for every joint; by default
-            those that the data are strong evidence for; none for none.
+        settings: settings missing from the files, as KEY=VALUE: unit=mm, angle=deg, rotation=rotvec, ….
+        columns: meaning of columns with other names, as NAME=COLUMN: x=laser_east joint1=J1.
+        sigma: standard deviation of a measurement, m or rad; estimated if not given.
+        parameters: parameters to calibrate: names, patterns such as Tx*, or classes (dh, controller, tcp, …); all.
+        joint_terms: additional terms per joint: gear, compliance, eccentricity, ovality, hysteresis, or none;
+            by default all of them if the data support them.
         fixed: names or patterns that stay nominal.
-        strategy: which of dependent parameters are kept: J, B, T first, then from L or R; JL by default.
-        events: what moved during a campaign is named, or fit with the rest, or ignored.
-        loss: auto (rows that do not belong are left out), none, huber, cauchy or tukey.
-        folds: parts for held-out errors; 0 for none.
+        strategy: choice among dependent parameters: J, B, T first, then from L or R; JL by default.
+        loss: auto (outliers are rejected) or none (all rows count).
+        folds: number of cross-validation folds; 0 for none.
         template: print a CSV file to fill in, and stop.
-        write: the calibrated robot as .urdf, .toml (DH) or .ets (elementary); one that is worse than the nominal
-            robot only with --force.
-        controller: what a controller takes, as FORM=FILE: offsets, frames, dh, ur (calibration.yaml), kuka or abb;
-            what the form cannot hold, and the accuracy that loses, is said.
+        write: write the calibrated robot as .urdf, .toml (DH) or .ets (elementary); a robot that is worse than the
+            nominal one only with --overwrite.
+        controller: write controller parameters, as FORM=FILE: offsets, frames, dh, ur (calibration.yaml), kuka or
+            abb; parameters that the form cannot represent, and the lost accuracy, are reported.
         compensation: directory for compensate.h and compensate.c.
-        plot: accuracy over the workspace before and after, in slices, as .png or .svg.
-        postures: also sum up the accuracy in so many random postures, in cells of the workspace, and draw these.
+        plot: plot the accuracy over the workspace before and after, in slices, as .png or .svg.
+        postures: number of random configurations for an accuracy map in cells of the workspace.
         cell: side of the cells, m.
-        directory: write the accuracy in all these postures there, one NPY file a piece with a manifest.
     """
     from dataclasses import replace
 
     from ..calibration.estimate import calibrate as fit
-    from ..calibration.files.tables import read_campaign
+    from ..calibration.files.tables import read_dataset
     from ..calibration.files.tables import template as empty
     from ..calibration.measurements import measurement as named_measurement
-    from ..calibration.measurements.campaigns import Campaign
+    from ..calibration.measurements.campaigns import Dataset
     from ..calibration.use.accuracy_cells import accuracy_cells
-    from ..errors import ZvenoError, visible
+    from ..calibration.use.controller import FORMS
+    from ..errors import ModelError, ZvenoError, unknown_name, visible
     from ..io.files import write_text
-    from ..report.text.calibration import accuracy_data, calibration_data, print_calibration
+    from ..report.json import values
     from ..robot import Robot
     from .model import loaded
 
-    sources = [] if compensation is None else [compensation / name for name in ("compensate.h", "compensate.c")]
+    sources = [compensation]  # made where it does not exist
+    if compensation is not None and compensation.is_dir():
+        sources = [compensation / name for name in ("compensate.h", "compensate.c")]
     forms = {form: Path(file) for form, file in pairs(controller, "controller", "ur=calibration.yaml").items()}
-    protect(output, [robot, *data], [write, plot, *sources, *forms.values()], reports=True)
+    protect(output, [robot, *data], [*sources, *forms.values()], reports=True, plot=plot, model=write)
+    unknown = [form for form in forms if form not in FORMS]
+    if unknown:
+        raise unknown_name("form", unknown[0], FORMS)
     mechanism = loaded(robot, model)
     if template:
         text = empty(mechanism, replace(named_measurement(measurement or "pose"), frame=model.meant))
@@ -119,9 +121,9 @@ def calibrate(
 
     said, renamed = pairs(settings, "settings", "unit=mm"), pairs(columns, "columns", "x=laser_east")
 
-    def read(path) -> Campaign:
+    def read(path) -> Dataset:
         kind = None if measurement is None else replace(named_measurement(measurement), frame=model.meant)
-        campaign = read_campaign(path, mechanism, kind, settings=said, columns=renamed)
+        campaign = read_dataset(path, mechanism, kind, settings=said, columns=renamed)
         what = campaign.measurement
         what = replace(what, frame=what.frame or model.meant, sigma=what.sigma if sigma is None else sigma)
         return replace(campaign, measurement=what, name=campaign.name or Path(path).stem)
@@ -134,40 +136,47 @@ def calibrate(
         fixed=fixed,
         strategy=strategy,
         loss=loss,
-        events=events,
         folds=folds,
     )
-    usable = fitted.status == "calibrated" or output.force
+    usable = fitted.status == "calibrated" or output.overwrite
+    made = {}
+    for form, file in forms.items() if usable else ():
+        try:
+            made[file] = fitted.controller(form)
+        except ModelError as error:  # not even by force: offsets would go to a controller
+            print(f"{error}: {file} was not written", file=sys.stderr)
     if (write is not None or compensation is not None or forms) and not usable:
-        print(f"{fitted.status}: no model was written (--force writes it)", file=sys.stderr)
+        print(f"{fitted.status}: no model was written (--overwrite writes it)", file=sys.stderr)
     if write is not None and usable:
         say_written(fitted.write(write))
-    for form, file in forms.items() if usable else ():
-        made = fitted.controller(form)
-        say_written(write_text(file, made.text))
-        print(made.summary, file=sys.stderr)
+    for file, form in made.items():
+        say_written(write_text(file, form.text))
+        print(form.summary, file=sys.stderr)
+    compensated = compensation is None
     if compensation is not None and usable:
-        for path in fitted.export_compensation(compensation):
-            say_written(path)
+        try:
+            for path in fitted.export_compensation(compensation):
+                say_written(path)
+            compensated = True
+        except ModelError as error:
+            print(f"{error}: nothing was written to {compensation}", file=sys.stderr)
     cells = None
     if postures is not None:
-        shared = {"on": workers.place, "checkpoint": workers.checkpoint}
-        cells = accuracy_cells(fitted, postures, cell, frame=model.meant, directory=directory, **shared)
-    elif directory is not None or workers.place is not None or workers.checkpoint is not None:
+        with workers.executor() as executor:
+            cells = accuracy_cells(fitted, postures, cell, frame=model.meant, executor=executor)
+    elif workers.workers is not None:
         raise ZvenoError("there is nothing to share", element="--workers", remedy="Give --postures")
     if plot is not None:
-        say_written((cells or fitted.accuracy_map()).plot(plot))
+        write_plot(cells or fitted.accuracy_map(), plot)
     write_report(fitted if cells is None else [fitted, cells], output)
+    accuracy = {} if cells is None else {"accuracy": values(cells.describe())}
+    plain = answer_of(fitted, model.deg, **fitted.to_dict(), **accuracy)
 
     def show(console):
-        print_calibration(console, fitted, model.deg)
+        plain.show(console)
         if cells is not None:
-            console.print()
-            console.print(f"Accuracy over the workspace: {cells.summary}")
+            console.print(f"\nAccuracy over the workspace: {cells.summary}")
 
-    def plain():
-        return calibration_data(fitted) | ({} if cells is None else {"accuracy": accuracy_data(cells)})
-
-    deliver(Answer(plain, show), output)
-    if not usable:
+    deliver(Answer(plain.data, show), output)
+    if not usable or len(made) < len(forms) or not compensated:
         raise SystemExit(UNUSABLE)

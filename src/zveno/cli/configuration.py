@@ -1,4 +1,4 @@
-"""Joint values from the words of a command line."""
+"""Parsing of joint values from command line arguments."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ..mechanism.units import coordinate_units, velocity_names, velocity_units
 
 
 def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) -> np.ndarray:
-    """q (n_q,) from numbers in order, or from `name=value` pairs with the other joints at neutral.
+    """Parse q (n_q,) from numbers in order, or from `name=value` pairs with the other joints at neutral.
 
-    A joint with several coordinates takes `name=1,0,0,0`, or its coordinates by name: `base.x=0.3`. Nothing at all
-    is the neutral configuration. Quaternions are normalised, and refused if they are not nearly of unit length.
+    A joint with several coordinates takes `name=1,0,0,0`, or its coordinates by name: `base.x=0.3`. Without
+    arguments, q is neutral. Quaternions are normalised, and rejected if they are not nearly of unit length.
     """
     names, units = mechanism.coordinate_names, coordinate_units(mechanism)
     if _are_pairs(words, "q"):
@@ -38,7 +38,7 @@ def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) 
 
 
 def parsed_velocities(mechanism: Mechanism, words: Sequence[str], what: str, degrees: bool = False) -> np.ndarray:
-    """(n_v,) velocities, accelerations or torques ("tau"), in the same two ways, with zero for the others."""
+    """Parse velocities, accelerations or torques ("tau"), (n_v,), in order or as pairs with zero for the others."""
     names, values = velocity_names(mechanism), np.zeros(mechanism.n_v)
     units = [""] * mechanism.n_v if what == "tau" else velocity_units(mechanism)
     if _are_pairs(words, what):
@@ -55,14 +55,14 @@ def parsed_velocities(mechanism: Mechanism, words: Sequence[str], what: str, deg
 
 
 def outside_limits(mechanism: Mechanism, q: np.ndarray) -> list[str]:
-    """Names of the coordinates that are outside their limits."""
+    """Names of the coordinates outside their limits."""
     slack = 1e-9
     outside = (q < mechanism.lower - slack) | (q > mechanism.upper + slack)
     return [name for name, is_outside in zip(mechanism.coordinate_names, outside, strict=True) if is_outside]
 
 
 def _are_pairs(words: Sequence[str], what: str) -> bool:
-    """Whether words are name=value pairs; refused where only some of them are."""
+    """Return True if arguments are name=value pairs; raise if only some of them are."""
     single = [word for word in words if "=" not in word]
     if single and len(single) < len(words):
         raise ShapeError(
@@ -85,12 +85,17 @@ def _set_pairs(
     kind: str,
     known: Sequence[str],
 ) -> None:
-    """Write name=value pairs into `values`, which have `names` and `units`; an unknown name is told as a `kind`."""
+    """Write name=value pairs into `values` with `names` and `units`; an unknown name is reported as `kind`."""
+    taken: dict[int, str] = {}
     for pair in pairs:
         name, _, text = pair.rpartition("=")
         if name not in places:
             raise unknown_name(kind, name, known)
         words, place = text.split(","), places[name]
+        for k in range(place.start, place.stop):
+            if k in taken:
+                raise ShapeError(f"{names[k]} is given twice", element=name, remedy="Give every value once")
+            taken[k] = name
         if len(words) != place.stop - place.start:
             raise ShapeError(
                 f"{len(words)} number(s) given for {place.stop - place.start} coordinate(s)",
@@ -101,13 +106,13 @@ def _set_pairs(
 
 
 def number(word: str, element: str, unit: str = "", degrees: bool = False) -> float:
-    """A finite number in SI units from a word of the command line; a typographic minus will do.
+    """Parse a finite number in SI units; a typographic minus is allowed.
 
     Args:
-        word: a number; where there is a unit also "20deg", "0.3rad", "pi/2", "450mm" or "0.2m".
-        element: what it stands for, for error messages.
-        unit: "rad" or "m" where the number has one, else "".
-        degrees: whether angles without a unit are in degrees.
+        word: a number; with a unit also "20deg", "0.3rad", "pi/2", "450mm" or "0.2m".
+        element: name of the value in error messages.
+        unit: "rad" or "m" if the number has a unit, else "".
+        degrees: True if angles without a unit are in degrees.
     """
     dimension = {"rad": "angle", "m": "length"}.get(unit)
     try:
@@ -138,7 +143,7 @@ def _check_quaternions(mechanism: Mechanism, q: np.ndarray):
         error = float(joint.type.quaternion_error(q[mechanism.q_slices[joint.name]]))
         if error > QUATERNION_TOLERANCE:
             raise ShapeError(
-                f"its quaternion (wxyz) has a norm that is off 1 by {error:.2g}",
+                f"its quaternion (wxyz) must have unit length, but its norm differs from 1 by {error:.2g}",
                 element=f"joint {joint.name}",
                 remedy="Give a unit quaternion, for example 1,0,0,0",
             )

@@ -1,4 +1,4 @@
-"""The verb `convert`: from any model that is read to any that is written."""
+"""Command `convert`: conversion between model formats."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def convert(
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Write a robot as another kind of file, and say what that cannot hold.
+    """Convert a robot to another file format, and report what is lost.
 
     Args:
-        target: the file: .urdf, .toml (Denavit-Hartenberg table) or .ets (elementary transforms).
+        target: output file: .urdf, .toml (Denavit-Hartenberg table) or .ets (elementary transforms).
     """
     import warnings
 
@@ -32,7 +32,7 @@ def convert(
     from ..io.write import write_model
     from .model import loaded
 
-    protect(output, [robot], [target])
+    protect(output, [robot], model=target)
     mechanism = loaded(robot, model)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ZvenoWarning)

@@ -1,4 +1,4 @@
-"""The verb `excite`: the motion worth recording for an identification."""
+"""Command `excite`: exciting trajectory for an identification."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .options import (
     Source,
     Words,
 )
-from .output import Answer, apart, deliver, protect, say_written, write_report
+from .output import answer_of, apart, deliver, protect, write_plot, write_report
 
 
 def excite(
@@ -26,98 +26,85 @@ def excite(
     /,
     *,
     duration: float = 10.0,
-    basis: str = "fourier",
     harmonics: Count = None,
-    periodic: Flag = False,
-    criterion: str = "D",
-    have: Source = None,
+    existing: Source = None,
     unknown_load: Name = None,
-    hold: Words = (),
+    fixed: Words = (),
     velocity: Numbers = (),
     acceleration: Numbers = (),
     jerk: Numbers = (),
     torque: Numbers = (),
-    torque_margin: float = 0.1,
     torque_sigma: float = 1.0,
     clearance: Flag = False,
     ground: Number = None,
     radius: Number = None,
     rate: float = 100.0,
-    starts: int = 6,
-    seconds: Number = None,
+    timeout: Number = None,
     rng: int = 0,
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """A motion whose recorded torques determine the dynamic parameters best.
+    """Plan the motion whose torques determine the dynamic parameters best.
 
-    `--out x.csv` (or .yaml, .script) takes the motion itself.
+    `--out x.csv` (or .yaml, .script) saves the motion.
 
     Args:
-        duration: of one period, s.
-        basis: fourier or spline.
-        harmonics: of the Fourier series, one a second if not given; a spline has twice as many free points.
-        periodic: run through without rest, with ways in and out.
-        criterion: D (log det), E (smallest eigenvalue) or condition.
-        have: an excitation saved before (.json), or a recording, that this one complements.
-        unknown_load: frame of an unknown load; then only the load's parameters are wanted.
-        hold: joints that stand still, at zero.
-        velocity: limit, one number or one a joint, rad/s or m/s; the model's if not given.
-        acceleration: the same, rad/s^2 or m/s^2.
-        jerk: the same, rad/s^3 or m/s^3.
-        torque: the same, N*m or N.
-        torque_margin: share of the torque limits that is kept free.
+        duration: duration of one period, s.
+        harmonics: number of harmonics of the Fourier series; one per second of the duration if not given.
+        existing: earlier excitation (.json) or recording that the motion complements.
+        unknown_load: frame of an unknown load; only the load's parameters are then excited.
+        fixed: joints fixed at zero.
+        velocity: velocity limit, a scalar or one per joint, rad/s or m/s; the model's if not given.
+        acceleration: acceleration limit, a scalar or one per joint, rad/s^2 or m/s^2.
+        jerk: jerk limit, a scalar or one per joint, rad/s^3 or m/s^3.
+        torque: torque limit, a scalar or one per joint, N*m or N.
         torque_sigma: standard deviation of a measured torque, N*m or N.
         clearance: keep links clear of each other.
-        ground: height of a floor that links keep clear of, m.
-        radius: of the links, m; 3 % of the reach if not given.
-        rate: samples a second, of the file and of the predictions.
-        starts: motions that are improved.
-        seconds: time limit; the best motion so far is kept.
-        rng: seed of the random motions.
+        ground: height of the floor that links keep clear of, m.
+        radius: radius of the links, m; 3 % of the reach if not given.
+        rate: sampling rate of the file, Hz.
+        timeout: time limit; the best motion so far is returned.
+        rng: random seed.
     """
     from ..clearance import Clearance
-    from ..design.excitation.formats import WRITERS
-    from ..design.excitation.plan_excitation import plan_excitation
+    from ..identification.excitation.formats import WRITERS
+    from ..identification.excitation.plan_excitation import plan_excitation
     from ..io.logs.read import read_log
     from ..io.results import load_result
-    from ..report.text.excitation import excitation_data, print_excitation
     from ..robot import Robot
     from .model import loaded
 
-    protect(output, [robot, have], [picture.plot], reports=True)
+    protect(output, [robot, existing], reports=True, plot=picture.plot)
     arm = Robot(loaded(robot, model))
     motion = plan_excitation(
         arm,
         duration,
-        basis=basis,
         harmonics=harmonics,
-        ends="periodic" if periodic else "rest",
-        criterion=criterion,
         payload=unknown_load,
-        have=None if have is None else load_result(have) if have.suffix == ".json" else read_log(have, arm),
-        hold=hold,
-        torque_margin=torque_margin,
+        existing=None
+        if existing is None
+        else load_result(existing)
+        if existing.suffix == ".json"
+        else read_log(existing, arm),
+        fixed=fixed,
         torque_sigma=torque_sigma,
         clearance=Clearance(radius, ground, clearance) if clearance or ground is not None else None,
-        rate=rate,
-        starts=starts,
-        seconds=seconds,
+        timeout=timeout,
         rng=rng,
         velocity=_limit(velocity),
         acceleration=_limit(acceleration),
         jerk=_limit(jerk),
         torque=_limit(torque),
     )
-    if picture.plot is not None:
-        say_written(motion.plot(picture.plot))
+    write_plot(motion, picture.plot)
     output = apart(output, set(WRITERS) - {".json"}, lambda file: motion.write_trajectory(file, rate))
-    answer = Answer(lambda: excitation_data(motion), lambda console: print_excitation(console, motion, model.deg))
     write_report(motion, output)
-    deliver(answer, output)
+    deliver(answer_of(motion, model.deg), output)
+    if motion.interrupted and timeout is None:
+        raise KeyboardInterrupt
 
 
 def _limit(values: tuple[float, ...]) -> tuple[float, ...] | float | None:
-    """One number for all joints, one a joint, or the model's own."""
+    """Limit as one number for all joints, one per joint, or that of the model."""
     return values[0] if len(values) == 1 else values or None

@@ -1,4 +1,4 @@
-"""The verb `export`: a robot's functions as C for a controller."""
+"""Command `export`: functions of a robot as C for a controller."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 import tyro
 
 from .options import MODEL, OUTPUT, Flag, ModelFlags, OutputFlags, RobotName, shown
-from .output import Answer, deliver, protect
+from .output import answer_of, deliver, protect
 
 
 def export(
@@ -18,31 +18,30 @@ def export(
         "inverse_dynamics,gravity_torque,forward_kinematics,jacobian,forward_dynamics"
     ),
     float: Flag = False,
-    redundant: Annotated[Optional[str], shown("JOINT")] = None,
+    redundant_joint: Annotated[Optional[str], shown("JOINT")] = None,
     no_measure: Flag = False,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Write a robot's functions as C99 without dependencies, with an example.
+    """Export functions of a robot as C99 without dependencies, with an example.
 
-    `--out DIR` is the directory the files go to; made if it does not exist.
+    `--out DIR` is the output directory; it is created if it does not exist.
 
     Args:
-        functions: names separated by commas; a wrong one lists those there are.
-        float: numbers are `float` instead of `double`.
-        redundant: the joint of seven whose angle is an argument of inverse kinematics.
+        functions: names separated by commas; an unknown name lists the available ones.
+        float: use `float` instead of `double`.
+        redundant_joint: redundant joint of a seven-joint arm, whose angle is an argument of inverse kinematics.
         no_measure: do not compile and time the functions.
     """
     from dataclasses import replace
 
     from ..errors import ZvenoError
     from ..export import export_c
-    from ..report.text.export import export_data, print_export
     from ..robot import Robot
     from .model import loaded
 
     if output.out is None:
-        raise ZvenoError("there is no directory to write to", remedy="Give one: --out DIR")
+        raise ZvenoError("no output directory was given", remedy="Give one: --out DIR")
     to_terminal = replace(output, out=None)
     protect(to_terminal, [robot])
     names = [name.strip() for name in functions.split(",") if name.strip()]
@@ -52,8 +51,8 @@ def export(
         output.out,
         single=float,
         frame=model.meant,
-        redundant=redundant,
+        redundant_joint=redundant_joint,
         timed=not no_measure,
-        force=output.force,
+        overwrite=output.overwrite,
     )
-    deliver(Answer(lambda: export_data(done), lambda console: print_export(console, done)), to_terminal)
+    deliver(answer_of(done), to_terminal)

@@ -1,4 +1,4 @@
-"""The verb `identify`: the true dynamics from recorded motions and torques."""
+"""Command `identify`: identification of the dynamics from recorded motions and torques."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .options import (
     several,
     shown,
 )
-from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
+from .output import UNUSABLE, Answer, answer_of, deliver, protect, say_written, write_plot, write_report
 
 
 def identify(
@@ -42,12 +42,12 @@ def identify(
     side: Literal["joint", "motor"] = "joint",
     gears: Numbers = (),
     rate: Number = None,
-    friction: Words = (),
+    friction_terms: Words = (),
     prior: Literal["cad", "geometry", "none"] = "cad",
     band: Number = None,
     delay: Number = None,
     velocity: Literal["auto", "positions", "recorded"] = "auto",
-    blocks: int = 6,
+    folds: int = 6,
     write: File = None,
     export: Directory = None,
     plot: File = None,
@@ -55,44 +55,43 @@ def identify(
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Inertia, friction and drives from recorded positions and torques.
+    """Identify inertia, friction and drives from recorded motions and torques.
 
-    `--out x.json` keeps everything.
+    `--out x.json` saves the complete result.
 
     Args:
-        logs: recordings: CSV, .parquet, .npz, .mat, bags of ROS 1 or 2, .mcap; files that hold a part only
-            (positions, torques) are put together; see docs/identification.md.
-        validate: recordings that are only predicted; without them, blocks of the others are held out in turn.
-        columns: what columns are, as ROLE=NAME, where their names do not say it: time=t_msg position=q_*
+        logs: recordings: CSV, .parquet, .npz, .mat, bags of ROS 1 or 2, .mcap; files with positions or torques
+            alone are combined; see docs/identification.md.
+        validate: recordings for validation only; without them, blocks of the others are held out in turn.
+        columns: meaning of columns with other names, as ROLE=NAME: time=t_msg position=q_*
             torque=a,b,c velocity=none topic=/joint_states; * stands for the joint or its number.
-        units: of roles, where names do not say them: position=deg time=ms torque=mNm.
-        gains: torque by what was recorded, one number or one a joint: N*m/A of currents.
-        offsets: added to the positions of the joints, one number or one a joint (--deg for degrees).
-        side: motor, where positions and torques of motors were recorded.
-        gears: turns of the motor in one of the joint, one number or one a joint, for --side motor where the model
+        units: units of roles without a unit in their names: position=deg time=ms torque=mNm.
+        gains: torque per recorded unit, a scalar or one per joint: N*m/A for currents.
+        offsets: offsets added to joint positions, a scalar or one per joint (--deg for degrees).
+        side: motor, if positions and torques of motors were recorded.
+        gears: gear ratio, motor turns per joint turn, a scalar or one per joint, for --side motor if the model
             has no transmission.
-        rate: samples a second, where there is no column of time.
-        friction: auto, default, basic, none, or terms (viscous, coulomb, root, load, ...).
-        prior: what links are drawn toward where data say nothing: cad (the model), geometry, none.
-        band: Hz; torques are fitted up to there.
-        delay: s by which torques are recorded after positions; found if not given.
-        velocity: whether recorded velocities are used.
-        blocks: contiguous blocks that are held out in turn.
-        write: the identified robot as .urdf, .toml (DH) or .ets (elementary); one that is not usable only with
-            --force.
-        export: directory for the C code of the identified torques.
-        plot: torques, friction, residuals and parameters as .png or .svg.
+        rate: sampling rate, Hz, if there is no time column.
+        friction_terms: auto, default, basic, none, or terms (viscous, coulomb, root, load, ...).
+        prior: prior of link parameters that the data do not determine: cad (the model), geometry, none.
+        band: upper frequency of the fitted torques, Hz.
+        delay: delay of torques after positions, s; estimated if not given.
+        velocity: source of velocities: recorded, differentiated positions, or auto.
+        folds: number of contiguous blocks that are held out in turn.
+        write: write the identified robot as .urdf, .toml (DH) or .ets (elementary); an unusable one only with
+            --overwrite.
+        export: directory for C code of the identified torques.
+        plot: plot torques, friction, residuals and parameters as .png or .svg.
     """
     import numpy as np
 
     from ..errors import ZvenoError
     from ..identification.identify import identify as fit
     from ..io.logs.read import read_logs
-    from ..report.text.identification import identification_data, print_identification
     from ..robot import Robot
     from .model import loaded
 
-    protect(output, [robot, *logs, *validate], [write, plot], reports=True)
+    protect(output, [robot, *logs, *validate], reports=True, plot=plot, model=write)
     if not logs:
         raise ZvenoError("there is no recording", remedy="Give one or several files, such as log.csv")
     machine = Robot(loaded(robot, model))
@@ -108,42 +107,48 @@ def identify(
     }
     recordings = read_logs(logs, machine, **options)
     held_out = read_logs(validate, machine, **options) if validate else None
-    fitted = fit(
-        machine,
-        recordings,
-        validation=held_out,
-        friction=friction[0] if len(friction) == 1 else friction or "auto",
-        prior=prior,
-        band=band,
-        delay=delay,
-        velocity=velocity,
-        blocks=blocks,
-        on=workers.place,
-        checkpoint=workers.checkpoint,
-    )
-    usable = fitted.status == "usable" or output.force
+    with workers.executor() as executor:
+        fitted = fit(
+            machine,
+            recordings,
+            validation=held_out,
+            friction_terms=friction_terms[0] if len(friction_terms) == 1 else friction_terms or "auto",
+            prior=prior,
+            band=band,
+            delay=delay,
+            velocity=velocity,
+            folds=folds,
+            executor=executor,
+        )
+    usable = fitted.status == "usable" or output.overwrite
     if (write is not None or export is not None) and not usable:
-        print(f"{fitted.status}: no model was written (--force writes it)", file=sys.stderr)
+        print(f"{fitted.status}: no model was written (--overwrite writes it)", file=sys.stderr)
     if write is not None and usable:
         say_written(fitted.write(write))
     if export is not None and usable:
-        for path in fitted.export_c(export, force=output.force).files:
+        for path in fitted.export_c(export, overwrite=output.overwrite).files:
             say_written(path)
-    if plot is not None:
-        say_written(fitted.plot(plot))
+    write_plot(fitted, plot)
     read = (*recordings, *(held_out or ()))
-    answer = Answer(
-        lambda: identification_data(fitted, read),
-        lambda console: print_identification(console, fitted, model.deg, logs=read),
-    )
+    logs_read = [{"source": log.source, "rows": len(log), "account": list(log.account)} for log in read]
+    plain = answer_of(fitted, model.deg, logs=logs_read)
+
+    def show(console):
+        plain.show(console)
+        for log in read:
+            console.print()
+            console.print(log.source, style="bold")
+            for line in log.account:
+                console.print(f"  {line}")
+
     write_report(fitted, output)
-    deliver(answer, output)
+    deliver(Answer(plain.data, show), output)
     if not usable:
         raise SystemExit(UNUSABLE)
 
 
 def _unit(word: str) -> str | float | tuple[str, ...]:
-    """A name, several (deg,mm), or a factor."""
+    """Parse a unit: a name, several names (deg,mm), or a factor."""
     try:
         return float(word)
     except ValueError:

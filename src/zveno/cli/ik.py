@@ -1,4 +1,4 @@
-"""The verb `ik`: all configurations that reach a pose, many poses, or a path."""
+"""Command `ik`: all configurations that reach a pose, many poses, or a path."""
 
 from __future__ import annotations
 
@@ -10,22 +10,19 @@ from .options import (
     PICTURE,
     WORKERS,
     Count,
-    Directory,
     Flag,
     ModelFlags,
     Name,
-    Number,
     OutputFlags,
     PictureFlags,
     Quantities,
     RobotName,
     Source,
-    Words,
     WorkersFlags,
     several,
     shown,
 )
-from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
+from .output import UNUSABLE, Answer, answer_of, deliver, protect, say_written, write_plot, write_report
 
 
 def ik(
@@ -36,7 +33,7 @@ def ik(
     at: Quantities = (),
     poses: Source = None,
     path: Source = None,
-    start: Quantities = (),
+    q0: Quantities = (),
     nearest: Quantities = (),
     relative_to: Name = None,
     position_only: Flag = False,
@@ -44,56 +41,50 @@ def ik(
     no_limits: Flag = False,
     windings: Flag = False,
     method: str = "auto",
-    slices: Count = None,
-    redundant: Words = (),
-    objective: str = "squares",
+    samples: Count = None,
+    redundant_joint: Optional[str] = None,
     tolerance: Annotated[Optional[tuple], shown("M RAD"), several(float, 2)] = None,
-    percent: Number = None,
     explain: Flag = False,
-    directory: Directory = None,
     workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Inverse kinematics: all configurations with the tool at a pose, within limits.
+    """Solve inverse kinematics: all configurations at a pose, within limits.
 
-    `--out x.csv` (or .npz) takes the solutions, one a line.
+    `--out x.csv` (or .npz) saves the solutions, one per line.
 
     Args:
         pose: x y z; x y z roll pitch yaw; x y z qw qx qy qz; 12 or 16 numbers of the matrix, row by row; or
             elementary transforms, such as "Tx(0.4) Tz(0.3) Ry(90deg)".
-        at: joint values instead: the pose of the tool there is solved for.
-        poses: a file with one pose a line (or .npy, .npz): all are solved.
-        path: such a file as a path: branches are followed and the best continuous sequence is chosen.
-        start: joint values that the path begins near, or that --method local starts from.
-        nearest: only the solution nearest to these joint values.
-        relative_to: the frame in which poses are given; the world by default.
-        position_only: reach the point, whatever the orientation.
+        at: joint values whose tool pose is the target.
+        poses: file with one pose per line (or .npy, .npz), all to be solved.
+        path: file of poses that form a path; the best continuous sequence is chosen.
+        q0: joint values near the start of the path, or initial values for --method local.
+        nearest: return only the solution nearest to these joint values.
+        relative_to: frame in which poses are given; the world by default.
+        position_only: solve for the position only, with any orientation.
         task: pose, position, position+axis or rotation.
         no_limits: ignore the joint limits.
-        windings: also solutions that differ by whole turns, where limits allow.
+        windings: include solutions that differ by full turns within the limits.
         method: auto, scan, closed_form, six_revolute, local, or certified: all with a proof.
-        slices: for redundant robots, values of the redundant joint, or points of a grid over several.
-        redundant: names of those joints; the ones that move most in self-motions by default.
-        objective: what the nearest configuration makes least where nothing reaches: squares, norm or absolute.
-        tolerance: metres and radians by which the nearest configuration may miss and still count.
-        percent: the same in percent of distances, as document 004 has it.
-        explain: also say how the solver goes about it; --plot then draws, for the first pose, the polynomial whose
-            zeros are all solutions, or the residual against the number of the scan's grid.
-        directory: write all solutions of --poses there, one NPY file a piece, for any number of poses.
+        samples: values of the redundant joint; random seeds if several joints are redundant.
+        redundant_joint: name of the redundant joint; by default the one that moves most in self-motions.
+        tolerance: accepted pose error of the nearest configuration, m and rad.
+        explain: describe the solution method.
     """
+    import sys
+
     import numpy as np
 
     from ..errors import ZvenoError
-    from ..ik.choose import only_nearest
     from ..ik.ik_problem import problem_of
     from ..ik.paths import solve_path
-    from ..report.text.ik import path_data, print_path, print_solutions, solutions_data, write_solutions
+    from ..ik.solution_files import write_solutions
     from ..robot import Robot
     from .model import given, loaded
 
-    protect(output, [robot, poses, path], [picture.plot], reports=True)
+    protect(output, [robot, poses, path], reports=True, plot=picture.plot)
     mechanism = loaded(robot, model)
     arm = Robot(mechanism)
     options = {
@@ -102,77 +93,50 @@ def ik(
         "limits": not no_limits,
         "task": "position" if position_only else task,
     }
-    if directory is not None:
-        _write_map(arm, poses, directory, options | {"method": method, "slices": slices}, workers, picture, output)
-        return
     T = _target(arm, pose, at, poses, path, relative_to, model.meant, model)
-    first_q = given(mechanism, start or nearest, model) if start or (nearest and path is not None) else None
-    if poses is None and (workers.place is not None or workers.checkpoint is not None):
+    first_q = given(mechanism, q0 or nearest, model) if q0 or (nearest and path is not None) else None
+    if poses is None and workers.workers is not None:
         raise ZvenoError("there is nothing to share", element="--workers", remedy="Give many poses: --poses")
     if path is not None:
         result = solve_path(
-            arm, T, start=first_q, method=method, **({"slices": slices} if slices else {}), **options
+            arm, T, q0=first_q, method=method, **({"samples": samples} if samples else {}), **options
         )
-        if picture.plot is not None:
-            say_written(result.plot(picture.plot, degrees=model.deg))
-        answer = Answer(lambda: path_data(result), lambda console: print_path(console, result, model.deg))
+        write_plot(result, picture.plot)
+        answer = answer_of(result, model.deg)
     else:
-        ways = {"redundant": redundant or None, "objective": objective, "tolerance": tolerance}
-        ways |= {"percent": percent, "start": first_q}
-        result = _solved(arm, T, method, windings, slices, options | ways, workers)
+        ways = {"redundant_joint": redundant_joint, "tolerance": tolerance, "start": first_q}
+        result = _solved(arm, T, method, windings, samples, options | ways, workers)
         if nearest:
-            result = only_nearest(result, given(mechanism, nearest, model), mechanism)
-        lines, curve = [], None
+            goal = given(mechanism, nearest, model)
+            result = result.sorted_by(lambda q: ((q - goal) ** 2).sum(axis=1))
+        said = {}
         if explain:
             problem = problem_of(arm, **options)
-            first = _first(problem, T)
-            curve = _curve(problem, first, method)
-            lines = ["", _explained(problem, method, slices, curve)]
+            curve = _curve(problem, _first(problem, T), method)
+            said["explanation"] = _explained(problem, method, samples, curve)
+        plain = answer_of(result, model.deg, **said)
 
         def show(console):
-            print_solutions(console, result, model.deg)
-            for line in lines:
-                console.print(line)
+            plain.show(console)
+            for text in said.values():
+                console.print(f"\n{text}")
 
-        answer = Answer(lambda: solutions_data(result) | ({"explanation": lines[1]} if lines else {}), show)
-        if picture.plot is not None and not explain:
-            say_written(result.plot(picture.plot))
-        elif picture.plot is not None and curve is not None:
-            from ..report.pictures.ik_zeros import draw_zeros
-
-            say_written(draw_zeros(curve, picture.plot, robot=mechanism.name, degrees=model.deg))
-        elif picture.plot is not None:
-            from ..report.pictures.numbers import draw_scan
-
-            say_written(draw_scan(problem, first, result.of(0) if result.batch else result.of(), picture.plot))
+        answer = Answer(plain.data, show)
+        write_plot(result, picture.plot)
     write_report(result, output)
     if output.out is not None and output.out.suffix.lower() in (".csv", ".npz"):
         say_written(write_solutions(result, output.out, model.deg))
     else:
         deliver(answer, output)
-    if np.isnan(result.q).all():
+    unsolved = int(np.isnan(result.q).any(axis=-1).sum()) if path is not None else 0
+    if unsolved:
+        print(f"{unsolved} of {len(result.q)} poses of the path have no solution", file=sys.stderr)
+    if unsolved or np.isnan(result.q).all():
         raise SystemExit(UNUSABLE)
 
 
-def _write_map(arm, poses, directory, options, workers, picture, output) -> None:
-    """All solutions of a file of poses as files; an .npy file is read by the workers, part by part."""
-    from ..errors import ZvenoError
-    from ..ik.maps.ik_map import ik_map
-    from ..ik.paths.pose_files import read_poses
-    from ..report.text.maps import ik_map_data, print_ik_map
-
-    if poses is None:
-        raise ZvenoError("is for many poses", element="--directory", remedy="Give a file of them: --poses")
-    source = poses if poses.suffix.lower() == ".npy" else read_poses(poses, False)
-    result = ik_map(arm, source, directory, **options, on=workers.place, checkpoint=workers.checkpoint)
-    if picture.plot is not None:
-        say_written(result.plot(picture.plot))
-    write_report(result, output)
-    deliver(Answer(lambda: ik_map_data(result), lambda console: print_ik_map(console, result)), output)
-
-
 def _first(problem, T):
-    """The first pose as it was solved; what had to be repaired in it has been told already."""
+    """First pose as it was solved; repairs have been reported already."""
     import warnings
 
     from ..ik.targets import checked_targets
@@ -183,7 +147,7 @@ def _first(problem, T):
 
 
 def _curve(problem, T, method: str):
-    """The function of one angle whose zeros are the solutions, where there is one and it is not declined."""
+    """Function of one angle whose zeros are the solutions, or None if the solver does not use one."""
     from ..ik.six_revolute import solver
     from ..ik.six_revolute.route import curve
 
@@ -192,7 +156,7 @@ def _curve(problem, T, method: str):
 
 
 def _explained(problem, method: str, slices: int | None, curve) -> str:
-    """The route, the template and what they give at one pose."""
+    """Explain the method, its template, and the result at one pose."""
     from ..ik import six_revolute
     from ..ik.redundant import seven_revolute
     from ..ik.redundant.sliced_joint import sliced_joint
@@ -204,7 +168,7 @@ def _explained(problem, method: str, slices: int | None, curve) -> str:
             "its determinant on the circle, back-substitution that refutes spurious ones, Krawczyk's test for each."
         )
     if method == "local":
-        return "One solution by damped Newton iterations from --start, or from random starts; nothing is proved."
+        return "One solution by damped Newton iterations from --q0, or from random starts; nothing is proved."
     if problem.redundancy == 1 and method == "auto":
         coordinate, usual = sliced_joint(problem)
         if seven_revolute.applies(problem, coordinate):
@@ -222,7 +186,7 @@ def _explained(problem, method: str, slices: int | None, curve) -> str:
 
 
 def _target(arm, pose, at, poses, path, relative_to, frame, model):
-    """The pose or poses asked for, in whichever way."""
+    """Read the requested pose or poses from the arguments."""
     from ..errors import ZvenoError
     from ..ik.paths.pose_files import FORMS, read_poses
     from ..io.elementary import is_elementary_text
@@ -246,11 +210,8 @@ def _target(arm, pose, at, poses, path, relative_to, frame, model):
 
 
 def _solved(arm, T, method, windings, slices, options, workers):
-    """All solutions; of many poses in pieces, with a progress bar on a terminal."""
-    from ..ik import solve_ik
+    """Solve for all poses, with several processes if requested."""
+    from ..ik.solve import solve_ik
 
-    place = workers.place
-    if place is None and not isinstance(T, str) and T.ndim > 2:
-        place = "here"
-    shared = {} if place is None else {"on": place, "checkpoint": workers.checkpoint}
-    return solve_ik(arm, T, method=method, windings=windings, slices=slices, **options, **shared)
+    with workers.executor() as executor:
+        return solve_ik(arm, T, method=method, windings=windings, samples=slices, executor=executor, **options)

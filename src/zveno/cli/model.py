@@ -1,4 +1,4 @@
-"""The robot that a command line names, with the tool, payload, gravity and base that its flags ask for."""
+"""Robot of a command, with the tool, payload, gravity and base of its flags."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from ..mechanism import Mechanism
 
-log = logging.getLogger("zveno.cli")
-"""What --verbose shows."""
+log: logging.Logger = logging.getLogger("zveno.cli")
+"""Logger of the messages that --verbose shows."""
 
 
 def loaded(robot: str, model: Model) -> Mechanism:
-    """The mechanism named on the command line, changed as its flags say; `model.meant` is its frame."""
+    """Load the mechanism of a command and apply its flags; `model.meant` is its frame."""
     from ..io.load import load_mechanism
     from ..mechanism.base import with_base
     from ..mechanism.edit import with_gravity, with_payload, with_tool
@@ -37,12 +37,12 @@ def loaded(robot: str, model: Model) -> Mechanism:
         mass, center, tensor = _load(model.payload)
         mechanism = with_payload(mechanism, mass, center, tensor, model.meant)
     if model.meant is not None:
-        mechanism.frame(model.meant)  # a name that does not exist is told before anything is computed
+        mechanism.frame(model.meant)  # report an unknown name before anything is computed
     return mechanism
 
 
 def given(mechanism: Mechanism, words: Sequence[str], model: Model) -> np.ndarray:
-    """q from the command line, with a warning where it is outside the limits."""
+    """Parse q and warn if it is outside the limits."""
     from ..errors import ZvenoWarning
     from .configuration import outside_limits, parsed_q
 
@@ -54,7 +54,7 @@ def given(mechanism: Mechanism, words: Sequence[str], model: Model) -> np.ndarra
 
 
 def pose_of_words(words: Sequence[str], flag: str, degrees: bool) -> np.ndarray:
-    """T (4, 4) from the words of a flag: 3, 6, 7, 12 or 16 numbers, or elementary transforms."""
+    """Parse T (4, 4) from a flag: 3, 6, 7, 12 or 16 numbers, or elementary transforms."""
     from ..ik.paths.pose_files import pose_of
     from ..ik.targets import pose_array
     from ..io.elementary import is_elementary_text
@@ -68,7 +68,7 @@ def pose_of_words(words: Sequence[str], flag: str, degrees: bool) -> np.ndarray:
 
 
 def _load(words: Sequence[str]) -> tuple[float, list[float], np.ndarray | None]:
-    """Mass, centre of mass and inertia tensor from 1, 4 or 10 numbers."""
+    """Parse mass, centre of mass and inertia tensor from 1, 4 or 10 numbers."""
     import numpy as np
 
     from ..errors import ShapeError
@@ -76,7 +76,7 @@ def _load(words: Sequence[str]) -> tuple[float, list[float], np.ndarray | None]:
 
     if len(words) not in (1, 4, 10):
         raise ShapeError(
-            f"{len(words)} numbers are no payload",
+            f"a payload must have 1, 4 or 10 numbers, got {len(words)}",
             element="--payload",
             remedy="Give its mass in kg; then its centre x y z; then Ixx Ixy Iyy Ixz Iyz Izz about the centre",
         )

@@ -1,4 +1,4 @@
-"""The verb `simulate`: the motion of a robot over time."""
+"""Command `simulate`: motion of a robot over time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Literal
 from .options import (
     MODEL,
     OUTPUT,
-    WORKERS,
     Count,
     File,
     Flag,
@@ -16,10 +15,11 @@ from .options import (
     OutputFlags,
     Quantities,
     RobotName,
-    Source,
-    WorkersFlags,
 )
-from .output import Answer, apart, deliver, protect, say_written, write_report
+from .output import answer_of, apart, deliver, protect, say_written, write_plot, write_report
+
+SAVED = (".npz", ".json", ".csv", ".parquet")
+"""Suffixes of files that hold a motion."""
 
 
 def simulate(
@@ -31,84 +31,73 @@ def simulate(
     v0: Quantities = (),
     control: Literal["none", "pd", "hold"] = "none",
     target: Quantities = (),
-    integrator: Literal[
-        "default", "dop853", "lsoda", "adams", "rk4", "midpoint", "semi-implicit", "time-stepping"
-    ] = "default",
+    integrator: Literal["default", "dop853", "rk4", "time-stepping"] = "default",
     step: Number = None,
     rtol: Number = None,
-    sample: Number = None,
-    friction: Flag = False,
-    limits: Flag = False,
+    sample_time: Number = None,
+    joint_friction: Flag = False,
+    joint_limits: Flag = False,
     walk: Flag = False,
     gait: Literal["default", "static", "dynamic"] = "default",
     steps: Count = None,
     uneven: Number = None,
-    runs: Count = None,
-    states: Source = None,
-    rng: int = 0,
     save: File = None,
     plot: File = None,
-    animate: File = None,
-    workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """The motion of a robot from one state or many: falling, or held by a controller.
+    """Simulate the motion of a robot, passive or with a controller.
 
-    `--out x.npz` (or .csv, .parquet) takes the motion itself.
+    `--out x.npz` (or .csv, .parquet) saves the motion.
 
     Args:
-        duration: seconds, 1 by default; of a walk, after which it is over whether or not all steps are made.
+        duration: simulated time, s, 1 by default; for a walk, the time limit.
         q0: initial joint values, numbers in the order of `zveno info` or name=value pairs; neutral by default.
-        v0: initial velocities, in the same way; at rest by default.
-        control: "pd" pulls to --target with gravity compensated, "hold" compensates gravity only.
+        v0: initial velocities, in the same form; zero by default.
+        control: "pd" controls to --target with gravity compensation, "hold" compensates gravity only.
         target: joint values for --control pd; q0 by default.
-        integrator: dop853, lsoda and adams choose their steps; rk4, midpoint and semi-implicit have fixed ones.
-            dop853 by default, rk4 for many runs.
-        step: seconds, for fixed steps; 0.001 by default.
-        rtol: relative tolerance of the others, 1e-6 by default.
-        sample: seconds between the samples kept.
-        friction: count the drives' friction.
-        limits: joints stop at their limits.
-        walk: let a built-in walking machine walk, with sensors, estimator and controller.
-        gait: of the walk; dynamic by default, in which a quadruped trots.
-        steps: of the walk, 12 by default.
-        uneven: metres by which the ground differs from what the machine expects, 0 by default.
-        runs: simulate from so many random states within the limits, at rest, instead of --q0.
-        states: simulate from every row of this .npy file, joint values or joint values and velocities.
-        rng: seed of --runs.
+        integrator: dop853 has adaptive steps; rk4 and time-stepping have fixed ones. By default time-stepping with
+            --joint-limits, else dop853.
+        step: length of fixed steps, s; 0.001 by default.
+        rtol: relative tolerance of dop853, 1e-6 by default.
+        sample_time: time between stored samples, s.
+        joint_friction: include the friction of the drives.
+        joint_limits: stop joints at their limits.
+        walk: simulate a walk with sensors, estimator and controller. ROBOT is a built-in legged robot, or a file
+            that names a model, its feet, start, gait, ground and cylinders.
+        gait: gait of the walk; by default that of the file, else dynamic, which is a trot for a quadruped.
+        steps: number of steps of the walk; by default those of the file, else 12.
+        uneven: unexpected variation of the ground height, m; by default the ground of the file, else 0.
         save: write the whole motion to a .npz, .csv, .json or .parquet file.
         plot: draw the motion into a .png or .svg file.
-        animate: show the robot in motion in a .gif, .webp or .mp4 file.
     """
     from ..errors import ZvenoError
-    from ..report.text.trajectory import print_trajectory, trajectory_data
     from ..robot import Robot
     from ..simulation import PD
-    from ..simulation import simulate as run
+    from ..simulation.simulate import simulate as run
     from .configuration import parsed_velocities
     from .model import given, loaded
-    from .sweep import sweep_states
 
-    protect(output, [robot, states], [save, plot, animate], reports=True)
+    protect(output, [robot], [save], reports=True, plot=plot)
+    if save is not None and save.suffix.lower() not in SAVED:
+        raise ZvenoError(
+            f"a motion cannot be saved as {save.suffix!r}", file=save, remedy=f"Use {', '.join(SAVED)}"
+        )
+    if walk:
+        from .walk import machine_of, walked
+
+        plan, machine = machine_of(robot, model)
+        unused = {"q0": q0, "v0": v0, "target": target, "control": () if control == "none" else control}
+        unused |= {"integrator": integrator != "default", "rtol": rtol}
+        unused |= {"joint-friction": joint_friction, "joint-limits": joint_limits}
+        times = {"duration": duration, "step": step, "sample_time": sample_time}
+        walked(machine, plan, gait, steps, uneven, unused, (save, plot), output, times)
+        return
     machine = Robot(loaded(robot, model))
     mechanism = machine.mechanism
-    if walk:
-        from .walk import walked
-
-        unused = {"q0": q0, "v0": v0, "target": target, "control": () if control == "none" else control}
-        unused |= {"runs": runs, "states": states, "workers": workers.place, "checkpoint": workers.checkpoint}
-        unused |= {"integrator": integrator != "default", "friction": friction, "limits": limits, "rtol": rtol}
-        times = {"duration": duration, "step": step, "sample": sample}
-        walked(machine, gait, steps, uneven, unused, (save, plot, animate), output, times)
-        return
     for name, value in {"gait": None if gait == "default" else gait, "steps": steps, "uneven": uneven}.items():
         if value is not None:
-            raise ZvenoError("belongs to walks", element=f"--{name}", remedy="Add --walk")
-    for_one = {"q0": q0, "v0": v0, "animate": animate, "plot": plot}
-    many = sweep_states(machine, runs, states, rng, for_one, (save, output.out))
-    if many is None and (workers.place is not None or workers.checkpoint is not None):
-        raise ZvenoError("there is nothing to share", element="--workers", remedy="Give --runs or --states")
+            raise ZvenoError("applies to walks only", element=f"--{name}", remedy="Add --walk")
     start = given(mechanism, q0, model)
     law = None
     if control == "hold":
@@ -117,29 +106,20 @@ def simulate(
         law = PD(given(mechanism, target, model) if target else start)
     trajectory = run(
         machine,
-        *((start, parsed_velocities(mechanism, v0, "v0", model.deg)) if many is None else many),
+        start,
+        parsed_velocities(mechanism, v0, "v0", model.deg),
         1.0 if duration is None else duration,
         control=law,
         integrator=None if integrator == "default" else integrator,
         step=1e-3 if step is None else step,
         rtol=1e-6 if rtol is None else rtol,
-        sample=sample,
-        friction=friction,
-        limits=limits,
-        on=workers.place,
-        checkpoint=workers.checkpoint,
+        sample_time=sample_time,
+        joint_friction=joint_friction,
+        joint_limits=joint_limits,
     )
     output = apart(output, {".npz", ".csv", ".parquet"}, lambda file: trajectory.save(file, degrees=model.deg))
     if save is not None:
         say_written(trajectory.save(save, degrees=model.deg))
-    if plot is not None:
-        say_written(trajectory.plot(plot))
-    if animate is not None:
-        say_written(trajectory.animate(animate))
+    write_plot(trajectory, plot)
     write_report(trajectory, output)
-    deliver(
-        Answer(
-            lambda: trajectory_data(trajectory), lambda console: print_trajectory(console, trajectory, model.deg)
-        ),
-        output,
-    )
+    deliver(answer_of(trajectory, model.deg), output)

@@ -1,4 +1,4 @@
-"""The verb `studio`: a robot and results in the browser."""
+"""Command `studio`: a robot and results in the browser."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def studio(
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """See a robot in the browser: its solutions, motions and errors.
+    """Show a robot in the browser: its solutions, motions and errors.
 
-    The link that is printed opens it, on this machine only. Ctrl-C ends it.
+    The printed link opens the studio, on this machine only. Ctrl-C ends it.
 
     Args:
-        results: files that results were saved to (.json, .npz), or other robots to stand beside it.
-        host: an address of this machine; another than 127.0.0.1 opens the studio to the network.
-        port: 0 for any that is free.
-        save: write what it shows as one offline .html page, and end.
+        results: files of saved results (.json, .npz), or other robots to show beside it.
+        host: an address of this machine; any other than 127.0.0.1 opens the studio to the network.
+        port: port number; 0 for any free port.
+        save: write the scene as one offline .html page, and exit.
     """
     import sys
 
@@ -65,7 +65,7 @@ def studio(
             deliver(answer, output)
             return
         try:
-            deliver(answer, output)  # whoever reads the link may end it before it is waited for
+            deliver(answer, output)  # the reader of the link may end the studio before it waits
             opened.wait()
         except KeyboardInterrupt:
             print("ended", file=sys.stderr)

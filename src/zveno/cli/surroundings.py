@@ -1,4 +1,4 @@
-"""What every verb runs in: `-` is the standard input, --quiet silences and --verbose tells more."""
+"""Common behaviour of commands: `-` is the standard input; --quiet and --verbose control messages."""
 
 from __future__ import annotations
 
@@ -20,42 +20,46 @@ from .model import log
 from .options import OUTPUT, READ, Output
 
 STDIN = "-"
+MOST = 128 * 2**20
+"""Bytes of the standard input that are read at most."""
 
 
 def surrounded(verb: Callable[..., None]) -> Callable[..., None]:
-    """The verb with the same signature, for the parser, which calls it."""
+    """Wrap a command for the parser, with the same signature."""
     names = _read_arguments(verb)
 
     @functools.wraps(verb)
     def call(*arguments: Any, **options: Any) -> None:
         output: Output = options.get("output", OUTPUT)
-        if output.out == Path(STDIN):  # where answers go anyway
+        if output.out == Path(STDIN):  # the answer goes there anyway
             options["output"] = output = replace(output, out=None)
         with contextlib.ExitStack() as stack:
             stack.enter_context(_loudness(output))
-            read = functools.partial(_files, spool=functools.cache(lambda: stack.enter_context(_spooled())))
+            read = functools.partial(_files, spool=functools.cache(lambda: stack.enter_context(_spool_stdin())))
             n_positional = len(arguments)
             given = dict(zip(names, arguments, strict=False)) | options
             given = {name: read(value) if names.get(name) else value for name, value in given.items()}
+            if isinstance(seed := given.get("rng"), int) and seed < 0:
+                raise ZvenoError(f"is {seed}", element="--rng", remedy="Give a seed that is not negative")
             verb(*list(given.values())[:n_positional], **{name: given[name] for name in options})
 
-    verb.__doc__ = _unfolded(verb.__doc__ or "")  # the parser reads that of what is wrapped
+    verb.__doc__ = _join_lines(verb.__doc__ or "")  # the parser reads the docstring of the wrapped function
     return call
 
 
-def _unfolded(text: str) -> str:
-    """A docstring with every description in one line, so that the help folds it to its own width only."""
+def _join_lines(text: str) -> str:
+    """Join the lines of every description in a docstring, because the help wraps them to its own width."""
     return re.sub(r"(?<=\S)\n(?: {12,}|\t{3,})(?=\S)", " ", text)
 
 
 def _read_arguments(verb: Callable[..., None]) -> dict[str, bool]:
-    """Names of the arguments in order, and whether each is a file that is read."""
+    """Names of the arguments in order, each with True if it is an input file."""
     hints = get_type_hints(verb, include_extras=True)
     return {name: READ in getattr(hint, "__metadata__", ()) for name, hint in hints.items() if name != "return"}
 
 
 def _files(value: Any, spool: Callable[[], Path]) -> Any:
-    """A robot, a file or several, with what is named `-` replaced by a copy of the standard input."""
+    """Replace `-` in a robot, a file or several files by a copy of the standard input."""
     if isinstance(value, tuple):
         return tuple(_files(item, spool) for item in value)
     if value == STDIN:
@@ -64,10 +68,18 @@ def _files(value: Any, spool: Callable[[], Path]) -> Any:
 
 
 @contextlib.contextmanager
-def _spooled() -> Iterator[Path]:
-    """A file that holds the standard input, with the suffix that its first bytes ask for."""
+def _spool_stdin() -> Iterator[Path]:
+    """Copy the standard input to a file with the suffix of its format."""
+    if sys.stdin is None:
+        raise ZvenoError("the standard input is closed", element=STDIN, remedy="Pipe a file into the command")
     stream = getattr(sys.stdin, "buffer", None)
-    content = sys.stdin.read().encode() if stream is None else stream.read()
+    content = sys.stdin.read(MOST + 1).encode() if stream is None else stream.read(MOST + 1)
+    if len(content) > MOST:
+        raise ZvenoError(
+            f"the standard input holds more than {MOST // 2**20} MB",
+            element=STDIN,
+            remedy="Give the name of a file",
+        )
     if not content.strip():
         raise ZvenoError("the standard input is empty", element=STDIN, remedy="Pipe a file into the command")
     with tempfile.TemporaryDirectory(prefix="zveno_") as folder:
@@ -77,7 +89,7 @@ def _spooled() -> Iterator[Path]:
 
 
 def _suffix(content: bytes) -> str:
-    """What kind of file begins and reads like this."""
+    """Guess the file suffix from the content."""
     for start, suffix in {b"PK": ".npz", b"\x93NUMPY": ".npy", b"PAR1": ".parquet"}.items():
         if content.startswith(start):
             return suffix
@@ -96,7 +108,7 @@ def _suffix(content: bytes) -> str:
 
 @contextlib.contextmanager
 def _loudness(output: Output) -> Iterator[None]:
-    """What is told on stderr while a verb runs; errors are told after it, in any case."""
+    """Set the messages on stderr while a command runs; errors are always reported."""
     if output.quiet and output.verbose:
         raise ZvenoError("--quiet and --verbose exclude each other", remedy="Give one of them")
     if output.quiet:

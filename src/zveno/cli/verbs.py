@@ -1,4 +1,4 @@
-"""The verbs that look at one robot, or at what comes with the library."""
+"""Commands `info`, `fk`, `robots` and `cache`."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ def info(
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """What a robot is: joints and links, limits, masses, frames, drives, remarks.
+    """Describe a robot: joints and links, limits, masses, frames, drives, notes.
 
     Args:
-        q: where it is drawn with --plot: numbers in order, or name=value pairs; neutral by default.
+        q: joint values for --plot: numbers in order, or name=value pairs; neutral by default.
     """
-    from ..report.text.info import print_info
-    from ..report.text.summary import default_frame_name, summary
+    from ..report.mechanism import default_frame_name, print_info, summary
 
-    protect(output, [robot], [picture.plot])
+    protect(output, [robot], plot=picture.plot)
     mechanism = loaded(robot, model)
     facts = summary(mechanism)
     q_drawn = given(mechanism, q, model)
@@ -56,7 +55,7 @@ def fk(
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Forward kinematics: the pose of a frame in the world at given joint values.
+    """Compute forward kinematics: the pose of a frame at given joint values.
 
     Args:
         q: numbers in the order of `zveno info`, or name=value pairs with the others at neutral.
@@ -65,9 +64,9 @@ def fk(
     from rich.console import Console
 
     from ..algorithms.forward_kinematics import frame_pose, link_poses
-    from ..report.text.pose import link_table, pose_data, pose_table
+    from ..report.mechanism import link_table, pose_data, pose_table
 
-    protect(output, [robot], [picture.plot])
+    protect(output, [robot], plot=picture.plot)
     mechanism = loaded(robot, model)
     q_given = given(mechanism, q, model)
     target = mechanism.frame(model.meant)
@@ -92,9 +91,9 @@ def fk(
 
 
 def robots(*, output: OutputFlags = OUTPUT) -> None:
-    """The built-in robots, with the source of their numbers."""
+    """List the built-in robots, with the sources of their parameters."""
     from ..io.load import load_mechanism
-    from ..report.text.catalogue import catalogue, print_catalogue
+    from ..report.mechanism import catalogue, print_catalogue
     from ..robots import names
 
     protect(output, [])
@@ -103,10 +102,10 @@ def robots(*, output: OutputFlags = OUTPUT) -> None:
 
 
 def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT) -> None:
-    """The cache of compiled functions: where it is and how full.
+    """Show the cache of compiled functions: location and size.
 
     Args:
-        clear: remove everything in it.
+        clear: empty the cache.
     """
     from rich.console import Console
 
@@ -135,6 +134,6 @@ def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT) -> None:
 
 def _draw(mechanism, q, picture: Picture, frames: list[str]):
     if picture.plot is not None:
-        from ..report.pictures.mechanism import draw_mechanism
+        from ..report.figure import robot_figure, save
 
-        say_written(draw_mechanism(mechanism, picture.plot, q, frames=frames))
+        say_written(save(robot_figure(mechanism, q, frames=frames), picture.plot))

@@ -1,49 +1,67 @@
-"""`zveno simulate --walk`: a built-in walking machine walks."""
+"""Simulated walk of a legged robot, for `zveno simulate --walk`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ZvenoError
 from ..robot import Robot
 from .options import OutputFlags
-from .output import Answer, deliver, say_written, write_report
+from .output import answer_of, deliver, say_written, write_plot, write_report
+
+if TYPE_CHECKING:
+    from ..walking.machine_file import WalkingMachine
+    from .model import Model
+
+
+def machine_of(robot: str, model: Model) -> tuple[WalkingMachine | None, Robot]:
+    """Return the walking machine of a file, if it is one, and the robot with the flags of its model applied."""
+    from ..walking.machine_file import WalkingMachine, floating, is_machine_file
+    from .model import loaded
+
+    if not is_machine_file(robot):
+        return None, Robot(loaded(robot, model))
+    plan = WalkingMachine.read(robot)
+    return plan, Robot(floating(loaded(plan.model, model)))
 
 
 def walked(
     machine: Robot,
+    plan: WalkingMachine | None,
     gait: str,
     steps: int | None,
     uneven: float | None,
     unused: Mapping[str, Any],
-    files: tuple[Path | None, Path | None, Path | None],
+    files: tuple[Path | None, Path | None],
     output: OutputFlags,
     times: Mapping[str, float | None],
 ) -> None:
-    """Walk and deliver: the motion, its picture and its animation, and the walk itself."""
-    from ..report.text.walking import print_walk, walk_data
-    from ..walking.gaits.dynamic import DynamicGait
-    from ..walking.gaits.static import StaticGait
-    from ..walking.simulate_walk import simulate_walk
-    from ..walking.stance import stance_of
+    """Simulate a walk and write the motion, its plot and the result."""
+    from ..walking.machine_file import GAITS, WalkingMachine
+    from ..walking.stance import default_stance
     from ..walking.terrain import uneven_ground
 
     for name, value in unused.items():
         if value is not None and value is not False and value != ():
-            raise ZvenoError("a walk chooses it itself", element=f"--{name}", remedy="Leave it out with --walk")
-    steps = 12 if steps is None else steps
-    chosen = StaticGait(steps=steps) if gait == "static" else DynamicGait(steps=steps)
-    ground = uneven_ground(0.0 if uneven is None else uneven, rng=0)
+            raise ZvenoError("cannot be combined with --walk", element=f"--{name}", remedy="Remove one of them")
     given: dict[str, Any] = {name: value for name, value in times.items() if value is not None}
-    walk = simulate_walk(machine, *stance_of(machine), chosen, ground=ground, **given)
-    save, plot, animate = files
+    if plan is None:
+        feet, start = default_stance(machine)
+        plan = WalkingMachine(machine.name, feet, machine.unpack(start), GAITS["dynamic"](steps=12))
+        uneven = 0.0 if uneven is None else uneven
+    if gait != "default":
+        plan = replace(plan, gait=GAITS[gait](steps=plan.gait.steps))
+    if steps is not None:
+        plan = replace(plan, gait=replace(plan.gait, steps=steps))
+    if uneven is not None:
+        plan = replace(plan, ground=uneven_ground(uneven, rng=0))
+    walk = plan.walk(machine, **given)
+    save, plot = files
     if save is not None:
         say_written(walk.trajectory.save(save))
-    if plot is not None:
-        say_written(walk.plot(plot))
-    if animate is not None:
-        say_written(walk.trajectory.animate(animate))
+    write_plot(walk, plot)
     write_report(walk, output)
-    deliver(Answer(lambda: walk_data(walk), lambda console: print_walk(console, walk)), output)
+    deliver(answer_of(walk), output)

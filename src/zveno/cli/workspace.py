@@ -1,4 +1,4 @@
-"""The verb `workspace`: what a robot reaches."""
+"""Command `workspace`: reachable workspace of a robot."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from .options import (
     PICTURE,
     WORKERS,
     Box,
-    Directory,
     Flag,
     ModelFlags,
     Number,
@@ -17,7 +16,7 @@ from .options import (
     RobotName,
     WorkersFlags,
 )
-from .output import UNUSABLE, Answer, deliver, protect, say_written, write_report
+from .output import UNUSABLE, answer_of, deliver, protect, write_plot, write_report
 
 
 def workspace(
@@ -30,48 +29,43 @@ def workspace(
     task: str = "pose",
     no_limits: Flag = False,
     method: str = "auto",
-    directory: Directory = None,
     workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     picture: PictureFlags = PICTURE,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Which positions a robot reaches, in how many orientations and ways.
+    """Map the workspace: reachable positions, orientations and solutions.
 
-    `--out x.json` keeps everything.
+    `--out x.json` saves the complete result.
 
     Args:
-        box: lowest and highest corner, m; about all that the robot can reach by default.
+        box: lowest and highest corner, m; by default about the reach of the robot.
         cell: side of the cells, m; a twentieth of the longest side of the box by default.
-        orientations: how many are tried at every position, spread evenly.
+        orientations: number of evenly distributed orientations per position.
         task: pose, position or position+axis.
         no_limits: ignore the joint limits.
         method: as for `zveno ik`.
-        directory: write what is known of every position there, one NPY file a piece; memory is bounded then.
     """
     from ..ik.maps.workspace import workspace_map
-    from ..report.text.maps import print_workspace, workspace_data
     from ..robot import Robot
     from .model import loaded
 
-    protect(output, [robot], [picture.plot], reports=True)
+    protect(output, [robot], reports=True, plot=picture.plot)
     arm = Robot(loaded(robot, model))
-    result = workspace_map(
-        arm,
-        None if box is None else (box[:3], box[3:]),
-        cell,
-        orientations,
-        model.meant,
-        limits=not no_limits,
-        task=task,
-        method=method,
-        directory=directory,
-        on=workers.place,
-        checkpoint=workers.checkpoint,
-    )
-    if picture.plot is not None:
-        say_written(result.plot(picture.plot))
+    with workers.executor() as executor:
+        result = workspace_map(
+            arm,
+            None if box is None else (box[:3], box[3:]),
+            cell,
+            orientations,
+            model.meant,
+            limits=not no_limits,
+            task=task,
+            method=method,
+            executor=executor,
+        )
+    write_plot(result, picture.plot)
     write_report(result, output)
-    deliver(Answer(lambda: workspace_data(result), lambda console: print_workspace(console, result)), output)
+    deliver(answer_of(result, **result.to_dict()), output)
     if not result.n_reached:
         raise SystemExit(UNUSABLE)

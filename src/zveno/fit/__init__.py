@@ -1,1 +1,1 @@
-"""Least squares, robust losses and covariance shared by tasks that fit parameters."""
+"""Least squares, robust weights and covariance for parameter fits."""

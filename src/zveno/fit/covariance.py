@@ -1,4 +1,4 @@
-"""Covariance of fitted parameters, and what share of the data's freedom each group of rows keeps."""
+"""Covariance of fitted parameters, and variance factors of groups of rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _cholesky, _invert_triangle = get_lapack_funcs(("potrf", "trtri"), dtype=np.floa
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """Singular value decomposition of a weighted Jacobian with unit columns: all that covariance needs."""
+    """Singular value decomposition of a weighted Jacobian with unit columns, for covariances."""
 
     U: np.ndarray
     s: np.ndarray
@@ -21,21 +21,21 @@ class Factors:
 
     @property
     def condition(self) -> float:
-        """Largest over smallest singular value of the scaled Jacobian."""
+        """Ratio of the largest to the smallest singular value of the scaled Jacobian."""
         return float(self.s[0] / max(self.s[-1], 1e-300)) if len(self.s) else 1.0
 
     def covariance(self) -> np.ndarray:
-        """(JᵀJ)⁻¹, (n, n): document 001, (28), for rows divided by their standard deviations."""
+        """Return (JᵀJ)⁻¹, (n, n): document 001, (28), for rows divided by their standard deviations."""
         half = (self.Vt.T / self.s) / self.norms[:, None]
         return half @ half.T
 
     def leverage(self) -> np.ndarray:
-        """Diagonal of the hat matrix, (m,): how far each row determines its own prediction."""
+        """Return the diagonal of the hat matrix, (m,): the weight of each row in its own prediction."""
         return np.sum(self.U**2, axis=1)
 
 
 def factors(J: np.ndarray) -> Factors:
-    """Factors of a weighted Jacobian (m, n)."""
+    """Decompose a weighted Jacobian (m, n)."""
     norms = np.linalg.norm(J, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
     U, s, Vt = np.linalg.svd(J / norms, full_matrices=False)
@@ -43,9 +43,9 @@ def factors(J: np.ndarray) -> Factors:
 
 
 def leverages(J: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
-    """Diagonal of the hat matrix of a weighted Jacobian (m, n), (m,): what `Factors.leverage` gives, cheaper.
+    """Return the diagonal of the hat matrix of a weighted Jacobian (m, n), (m,), faster than `Factors.leverage`.
 
-    For other rows `at` (k, n) it is the variance of what the fit predicts for them, (k,), in units of theirs.
+    For other rows `at` (k, n) it is the variance of their predictions, (k,), relative to their own variance.
     """
     rows = J if at is None else at
     if not J.shape[1]:
@@ -66,12 +66,12 @@ def leverages(J: np.ndarray, at: np.ndarray | None = None) -> np.ndarray:
 
 
 def variance_factors(r: np.ndarray, leverage: np.ndarray, group: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """By how much the variance of each group of rows was misjudged: Σ w r² over the freedom the group keeps.
+    """Return the variance factor of each group of rows: Σ w r² over the group's degrees of freedom.
 
     Args:
         r: residuals in units of their assumed standard deviation, (m,).
-        leverage: of the weighted fit, (m,).
-        group: number of each row's group, (m,); negative ones are left out.
+        leverage: leverages of the weighted fit, (m,).
+        group: number of each row's group, (m,); rows with negative numbers are left out.
         weight: robust weights, (m,).
     """
     n = int(group.max(initial=-1)) + 1
@@ -85,6 +85,6 @@ def variance_factors(r: np.ndarray, leverage: np.ndarray, group: np.ndarray, wei
 
 
 def correlations(covariance: np.ndarray) -> np.ndarray:
-    """Correlation matrix of a covariance matrix."""
+    """Return the correlation matrix of a covariance matrix."""
     std = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
     return covariance / np.outer(std, std)

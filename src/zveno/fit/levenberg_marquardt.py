@@ -1,12 +1,12 @@
-"""Levenberg–Marquardt for over-determined problems whose state may be more than a vector, with bounds.
+"""Levenberg–Marquardt for over-determined problems with bounds, on vectors or other states.
 
-A step solves min |J d + r|² + λ |D d|² with D the column norms of J: the same steps whatever the units of the
-parameters (Moré 1978). Trying another damping needs only the small matrix JᵀJ. It halves the digits of a step,
-not of the answer: the residual itself decides what is accepted.
+A step solves min |J d + r|² + λ |D d|² with D the column norms of J, so steps do not depend on the units of the
+parameters (Moré 1978). Another damping needs only the small matrix JᵀJ. This halves the digits of a step but not of
+the result, because a step is accepted by the residual itself.
 
-Bounds are part of that small problem: the step is its minimum inside the box, found by an active set. So a fit
-ends where the conditions of Karush, Kuhn and Tucker hold: parameters inside have no gradient, and those at a bound
-have one that points out.
+Bounds are part of that small problem: the step is its minimum inside the box, found by an active set. So a fit ends
+where the Karush–Kuhn–Tucker conditions hold: the gradient is zero for parameters inside their bounds, and the
+descent direction points outwards for parameters at a bound.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from scipy.linalg import get_lapack_funcs, solve_triangular
 from scipy.optimize import lsq_linear
 
 RIGHT = 0.1
-"""A step that gains what was predicted to this share shows that no damping is needed."""
+"""Relative error of the predicted gain below which no damping is needed."""
 ROUNDING = 1e-11
-"""Share of the cost below which it is not known well enough to tell which of two is less."""
+"""Relative accuracy of the cost, below which two costs cannot be compared."""
 
 State = TypeVar("State")
-"""What is fitted: anything that `evaluate` and `move` understand."""
+"""Fitted state: anything that `evaluate` and `move` accept."""
 (_solve_positive,) = get_lapack_funcs(("posv",), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class Fit(Generic[State]):
-    """Where a fit ended.
+    """Result of a fit.
 
     Attributes:
-        state: what was fitted.
-        residual: whitened residuals there, (m,).
+        state: the fitted state.
+        residual: whitened residuals at the state, (m,).
         jacobian: their derivatives by a step, (m, n).
         cost: half the sum of squares.
-        iterations: Jacobians evaluated.
-        converged: whether the last step was negligible.
-        active: (n,) −1 where a lower bound holds a parameter back, 1 where an upper one does, 0 inside.
+        iterations: number of Jacobians evaluated.
+        converged: True if the last step was negligible.
+        active: (n,) −1 for an active lower bound, 1 for an active upper bound, 0 for none.
     """
 
     state: State
@@ -53,7 +53,7 @@ class Fit(Generic[State]):
 
     @property
     def free(self) -> np.ndarray:
-        """Parameters that no bound holds back, (n,) booleans."""
+        """Mask of the parameters without an active bound, (n,)."""
         return self.active == 0
 
 
@@ -68,17 +68,17 @@ def minimize(
     tolerance: float = 1e-10,
     damping: float = 1e-4,
 ) -> Fit[State]:
-    """A state at which the sum of squares of residuals is least.
+    """Minimise the sum of squared residuals over a state.
 
     Args:
         evaluate: state → residuals (m,) and their derivatives by a step (m, n), weighted.
-        state: where to start, inside the bounds; anything that `move` understands.
+        state: initial state inside the bounds; anything that `move` accepts.
         move: (state, step (n,)) → state.
-        room: state → the lowest and highest step (n,) that bounds allow, −inf and inf where there are none.
-        max_iterations: Jacobians evaluated at most.
-        last: (state, step (n,)) → state for the last step, which is negligible; it is not taken if None.
+        room: state → lower and upper bounds of the step (n,), −inf and inf without bounds.
+        max_iterations: maximum number of Jacobians evaluated.
+        last: (state, step (n,)) → state for the last, negligible step. This step is skipped if None.
         tolerance: a step is negligible when it would change the cost by less than this share.
-        damping: at the start, relative to the squared column norms.
+        damping: initial damping, relative to the squared column norms.
     """
     r, J = evaluate(state)
     cost = 0.5 * float(r @ r)
@@ -120,7 +120,7 @@ def minimize(
 
 
 def bounded_step(J: np.ndarray, r: np.ndarray, room: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
-    """The step (n,) that makes |J d + r| least inside the box `room`: one linearised fit."""
+    """Return the step (n,) that minimises |J d + r| inside the box `room`: one linearised fit."""
     norms = np.linalg.norm(J, axis=0)
     norms = np.where(norms > 0, norms, 1.0)
     step = np.linalg.lstsq(J / norms, -r, rcond=None)[0]
@@ -131,14 +131,14 @@ def bounded_step(J: np.ndarray, r: np.ndarray, room: tuple[np.ndarray, np.ndarra
 
 
 def _step(H, g, damping: float, box) -> np.ndarray:
-    """argmin |J d + r|² + damping |d|² inside a box, from H = JᵀJ with unit diagonal and g = Jᵀr."""
+    """Minimise |J d + r|² + damping |d|² inside a box, from H = JᵀJ with unit diagonal and g = Jᵀr."""
     singular = True
     while singular:
         factor, step, singular = _solve_positive(H + damping * np.eye(len(g)), -g, lower=True)
         damping = max(10.0 * damping, 1e-14)
     if box is None or _inside(step, box):
         return step
-    # |Lᵀ d + L⁻¹ g|² is the same quadratic. Sides a hair apart keep a parameter whose bounds meet.
+    # |Lᵀ d + L⁻¹ g|² is the same quadratic. A tiny gap between equal bounds keeps the solver's box non-empty.
     low, high = box
     L = np.tril(factor)
     target = -solve_triangular(L, g, lower=True, check_finite=False)
@@ -150,7 +150,7 @@ def _inside(step, box) -> bool:
 
 
 def held_back(J: np.ndarray, r: np.ndarray, room: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
-    """Which bounds hold, as `Fit.active`: no room left on a side, and the gradient asks for more of it."""
+    """Return the active bounds as `Fit.active`: no room left, and the descent direction points outwards."""
     if room is None:
         return np.zeros(J.shape[1], dtype=int)
     low, high = room

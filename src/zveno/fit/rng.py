@@ -1,4 +1,4 @@
-"""Seeds of random numbers."""
+"""Seeds of random number generators."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def seed_of(rng: np.random.Generator | int | None) -> int:
-    """A seed: the number given, or one drawn from a generator; None is a new one at every call."""
+    """Return a seed: the given number, or one drawn from a generator; None gives a new one at every call."""
     if isinstance(rng, int | np.integer):
         return int(rng)
     return int(np.random.default_rng(rng).integers(2**32))

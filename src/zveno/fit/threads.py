@@ -1,7 +1,7 @@
 """One BLAS thread while many small problems are solved.
 
-Fits factor thousands of matrices of a few dozen columns. Handing each to a team of threads costs more than the
-work, on a busy machine many times more.
+Fits factor thousands of matrices with a few dozen columns. Distributing each over threads costs more than the work
+itself, and many times more on a busy machine.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Answer = TypeVar("Answer")
 
 @cache
 def _controller() -> ThreadpoolController:
-    import scipy.linalg  # noqa: F401  (brings a BLAS of its own, which must be there to be found)
+    import scipy.linalg  # noqa: F401  (loads its own BLAS, which the controller must find)
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Inside, BLAS uses one thread; afterwards as many as before."""
+    """Return a context in which BLAS uses one thread."""
     return _controller().limit(limits=1, user_api="blas")
 
 
 def in_one_thread(function: Callable[Arguments, Answer]) -> Callable[Arguments, Answer]:
-    """Decorator: the function's BLAS calls use one thread."""
+    """Decorate a function so that its BLAS calls use one thread."""
 
     @wraps(function)
     def called(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:

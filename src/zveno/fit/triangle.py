@@ -1,4 +1,4 @@
-"""The triangle of a tall matrix: all that least squares and ranks need of it."""
+"""Triangular factor of a tall matrix, sufficient for least squares and ranks."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 
 
 def triangle(A: np.ndarray) -> np.ndarray:
-    """R (at most n, n) of A = Q R for a tall A (m, n): the same singular values, row space and column relations.
+    """Return R (at most n, n) of A = Q R for a tall A (m, n), with the same singular values and row space.
 
-    Pieces of twice as many rows as columns are reduced together until one is left (Demmel and others 2012).
+    Blocks with twice as many rows as columns are reduced together until one is left (Demmel and others 2012).
     """
     n = A.shape[1]
     rows = 2 * max(n, 1)

@@ -1,22 +1,21 @@
-"""The passes over all rows, one log after the other or by many workers: the same sums, bit by bit.
+"""Passes over all rows, one log after the other or by many workers, with bitwise equal sums.
 
-Rows of one log depend on that log and on what was chosen before, never on other logs, and sums of logs are added
-from the first to the last. So it does not matter who computes them.
+Rows of one log depend on that log and on earlier choices, never on other logs, and sums of logs are added
+from the first to the last. The result does not depend on the workers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import accumulate as running
 from operator import add
-from pathlib import Path
 
 import numpy as np
 
+from .._executor import map_pieces
 from ..fit.threads import in_one_thread
-from ..scale.fold import fold
 from .covariance import Scores, log_scores, score_sums
 from .estimate import Estimate
 from .model import TorqueModel
@@ -30,7 +29,7 @@ from .survey import Survey
 
 @dataclass(frozen=True, eq=False)
 class LogPiece:
-    """One log for a worker: its recording, and the samples of the logs before it."""
+    """Log for a worker: its recording, and the samples of the logs before it."""
 
     recording: Recording
     before: int
@@ -39,36 +38,29 @@ class LogPiece:
 def moments_by_log(
     problem: Problem, found: Survey, model: TorqueModel, references: tuple[Reference, ...]
 ) -> Moments:
-    """Moments of all rows, with the torques of reference models beside."""
-    if problem.on is None and problem.checkpoint is None:
+    """Return the moments of all rows, with the torques of reference models beside."""
+    if problem.executor is None:
         rows = rows_of(found.preparation, model, found.rest, found.loads, (0.0,), references)
         return accumulate(model, rows, found.edges)
     common = (_without_logs(found.preparation), model, found.rest, found.loads, references, found.edges)
-    sums = fold(partial(_sums, *common), _pieces(found.preparation), add, _place(problem), problem.checkpoint)
-    return moments_of(model, sums)
+    sums = map_pieces(partial(_sums, *common), _pieces(found.preparation), executor=problem.executor)
+    return moments_of(model, reduce(add, sums))
 
 
 def exact_moments(found: Survey, model: TorqueModel) -> Moments:
-    """Moments with triangular factors, for nearly dependent columns; always computed here."""
+    """Return moments with triangular factors, for nearly dependent columns; always computed in this process."""
     rows = rows_of(found.preparation, model, found.rest, found.loads)
     return accumulate(model, rows, found.edges, exact=True)
 
 
 def scores_by_log(problem: Problem, found: Survey, model: TorqueModel, estimate: Estimate, least: float) -> Scores:
-    """What the residuals of an estimate say about scatter; see `score_sums`."""
-    if problem.on is None and problem.checkpoint is None:
+    """Compute the scatter statistics of the residuals of an estimate; see `score_sums`."""
+    if problem.executor is None:
         rows = rows_of(found.preparation, model, found.rest, found.loads[:, :1])
         return score_sums(model, rows, estimate, found.edges, least)
     common = (_without_logs(found.preparation), model, found.rest, found.loads[:, :1], estimate, found.edges, least)
-    checkpoint = None
-    if problem.checkpoint is not None:
-        first = Path(problem.checkpoint)
-        checkpoint = first.with_suffix(".scores" + first.suffix)
-    return fold(partial(_scores, *common), _pieces(found.preparation), add, _place(problem), checkpoint)
-
-
-def _place(problem: Problem) -> object:
-    return "here" if problem.on is None else problem.on
+    scores = map_pieces(partial(_scores, *common), _pieces(found.preparation), executor=problem.executor)
+    return reduce(add, scores)
 
 
 def _pieces(preparation: Preparation) -> list[LogPiece]:

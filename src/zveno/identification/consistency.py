@@ -1,4 +1,4 @@
-"""The estimate that bodies can have: Newton's method on the links' pseudo-inertias.
+"""Physically consistent estimate: Newton's method on the links' pseudo-inertias.
 
     min ½ (b(p) − b̂)ᵀ Λ (b(p) − b̂) + γ Σ_links [tr(P₀⁻¹P) − log det P] + γ Σ_rotors [J/J₀ − log J]
 
@@ -26,24 +26,24 @@ from .prior import Prior
 
 ITERATIONS = 60
 TOGETHER, ROUNDS = 4, 40
-"""Changes of the friction that is held at zero: all at once at first, then one at a time."""
+"""Numbers of changes to the friction held at zero: all at once at first, then one at a time."""
 NOTHING = 1e-200
-"""Information below this is none."""
+"""Information below which there is none."""
 CONTINUATION = (1.0, 0.1, 0.01)
-"""Weights of the prior on the way to a weaker one."""
+"""Successive weights of the prior on the way to a weaker one."""
 ROUNDING = 4.0 * np.finfo(float).eps
-"""Share of the objective's terms that rounding leaves of their sum."""
+"""Relative rounding error of the sum of the objective's terms."""
 DECREMENT = 1e-9
-"""Newton's decrement at which the minimum is reached; the objective is in units of half a squared deviation."""
+"""Newton decrement at which the minimum is reached; the objective is in units of half a squared deviation."""
 BASIS = np.array([pseudo_inertia(unit) for unit in np.eye(N_PARAMETERS)])
-"""(10, 4, 4): the pseudo-inertia is linear in the ten parameters."""
+"""Basis (10, 4, 4) of pseudo-inertias, which are linear in the ten parameters."""
 PRIOR_SHARE = 0.5
-"""A parameter whose variance the data leave above this share of the prior's is the prior's."""
+"""Share of the prior's variance above which a parameter counts as determined by the prior."""
 
 
 @dataclass(frozen=True, eq=False)
 class Unknowns:
-    """Which of all parameters p the consistent estimate moves.
+    """Parameters p that the consistent estimate moves.
 
     Attributes:
         links: numbers of the links whose parameters show in the torques.
@@ -60,16 +60,16 @@ class Unknowns:
 
 @dataclass(frozen=True, eq=False)
 class Consistent:
-    """A physically consistent estimate.
+    """Physically consistent estimate.
 
     Attributes:
         p: (n_parameters,) all parameters of links and drives.
         x: (p,) parameters of the torque model: base parameters of p, and friction as it follows.
         covariance: (p, p) of x, with the prior.
         link_std: (unknowns,) standard deviation of the unknowns.
-        prior_share: (unknowns,) variance left by the data over that of the prior alone; 1 for what is only prior.
+        prior_share: (unknowns,) variance left by the data over that of the prior alone; 1 for prior only.
         cost: half the squared deviation from the least-squares estimate, in units of its own information.
-        iterations: of Newton's method.
+        iterations: Newton iterations.
         converged: whether the decrement fell below its bound.
     """
 
@@ -84,11 +84,19 @@ class Consistent:
 
 
 def unknowns_of(base: BaseParameters, kept: np.ndarray) -> Unknowns:
-    """The parameters that show in the kept base parameters."""
+    """Return the parameters that show in the kept base parameters.
+
+    Links without inertia on a fixed joint, such as tool0, are frames: any mass is their parent's.
+    """
     Y = base.matrix[kept]
     shown = np.abs(Y).sum(axis=0) > 0
     n_links = len(base.mechanism.joints)
-    massless = set(base.massless)
+    frames = [
+        joint.child
+        for joint in base.mechanism.joints
+        if joint.type.n_v == 0 and not np.any(base.mechanism.links[base.mechanism.link_number(joint.child)].inertia)
+    ]
+    massless = {*base.massless, *frames}
     links = [
         i
         for i in range(1, n_links + 1)
@@ -110,15 +118,15 @@ def consistent_estimate(
     rotors: np.ndarray,
     friction: Sequence[FrictionColumn] = (),
 ) -> Consistent:
-    """The consistent parameters nearest to an estimate, in the measure of its information and the prior.
+    """Return the consistent parameters nearest to an estimate, in the metric of its information and the prior.
 
     The covariance is that without the bounds of friction: a factor at zero is uncertain too.
 
     Args:
-        unknowns: what may move.
+        unknowns: parameters that may change.
         n_parameters: length of p.
         x: (p,) estimate: base parameters first, then friction and the user's own.
-        information: (p, p) of x; zero along what was not seen.
+        information: (p, p) of x; zero along unobserved directions.
         prior: bodies of the links.
         rotors: (positive,) typical rotor inertias.
         friction: columns of friction, which is held to dissipate.
@@ -168,7 +176,7 @@ def consistent_estimate(
 
 
 def _minimum(A: np.ndarray, data: Eliminated, barrier: _Barrier, weights: Sequence[float], z: np.ndarray):
-    """(minimum, iterations, whether it was reached) of the data term and the last weight of the prior.
+    """Return (minimum, iterations, whether it was reached) of the data term and the last weight of the prior.
 
     A weak prior is approached from strong ones: a long step would meet the boundary near its minimum.
     """
@@ -181,8 +189,8 @@ def _minimum(A: np.ndarray, data: Eliminated, barrier: _Barrier, weights: Sequen
 
 
 def _strong_weights(A: np.ndarray, data: Eliminated, barrier: _Barrier) -> list[float]:
-    """Weights from which the prior is approached where data of much weight are far from it: from that at which it
-    would weigh as much as they do, by tens."""
+    """Return weights from which the prior is approached if data of much weight are far from it: from that at which
+    it would weigh as much as they do, by tens."""
     b = A @ barrier.start()
     objective = 0.5 * float(b @ data.H @ b) - float(data.g @ b) + data.constant
     steps = int(np.ceil(np.log10(max(objective / max(barrier.size, 1), 1.0))))
@@ -190,7 +198,7 @@ def _strong_weights(A: np.ndarray, data: Eliminated, barrier: _Barrier) -> list[
 
 
 def _newton(H0: np.ndarray, g0: np.ndarray, constant: float, barrier: _Barrier, z: np.ndarray):
-    """Newton's method with a line search: (minimum, iterations, whether it was reached)."""
+    """Run Newton's method with a line search: (minimum, iterations, whether it was reached)."""
 
     def objective(z: np.ndarray) -> float:
         return 0.5 * float(z @ H0 @ z) - float(g0 @ z) + constant + barrier.value(z)
@@ -216,7 +224,7 @@ def _newton(H0: np.ndarray, g0: np.ndarray, constant: float, barrier: _Barrier, 
 
 
 class _Barrier:
-    """The entropic distance from the prior, its derivatives, and how far a step may go."""
+    """Entropic distance from the prior, its derivatives, and the largest feasible step."""
 
     def __init__(self, unknowns: Unknowns, prior: Prior, rotors: np.ndarray):
         self.n = len(unknowns.links)
@@ -265,7 +273,7 @@ class _Barrier:
         return self.weight * g, self.weight * H
 
     def longest(self, z: np.ndarray, step: np.ndarray) -> float:
-        """The longest step up to 1 that stays well inside."""
+        """Return the longest step up to 1 that stays well inside."""
         longest = 1.0
         J, d = z[self.positive], step[self.positive]
         if (d < 0).any():
@@ -281,7 +289,7 @@ class _Barrier:
 
 
 def _prior_variances(B: np.ndarray, links: int) -> np.ndarray:
-    """Variance of every unknown from the prior alone; 0 where there is no prior (offsets)."""
+    """Return the variance of every unknown from the prior alone; 0 where there is no prior (offsets)."""
     out = np.zeros(len(B))
     for i in range(links):
         part = slice(10 * i, 10 * i + 10)

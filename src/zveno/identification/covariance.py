@@ -22,13 +22,13 @@ from .moments import block_of
 from .rows import Rows
 
 WINDOW = 1.0
-"""s of correlation that is counted."""
+"""Correlation time that is counted, s."""
 
 
 @registered
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What the residuals say about the scatter of an estimate.
+    """Scatter statistics of the residuals of an estimate.
 
     Attributes:
         long_run: (blocks, p, p) long-run covariance of the scores Wᵀe/σ², summed over the rows of each block.
@@ -51,7 +51,7 @@ def score_sums(
     edges: np.ndarray,
     least: float = 1.0,
 ) -> Scores:
-    """One pass over the rows with the residuals of an estimate; logs are summed one by one, as in `accumulate`.
+    """Sum scores in one pass over the rows with the residuals of an estimate, log by log, as in `accumulate`.
 
     Args:
         model: whose columns the rows hold.
@@ -67,7 +67,7 @@ def score_sums(
 def log_scores(
     model: TorqueModel, rows: Iterable[Rows], estimate: Estimate, edges: np.ndarray, least: float
 ) -> Scores:
-    """The same of one log."""
+    """Return the scores of one log."""
     p, blocks = model.n_columns, len(edges) + 1
     out = np.zeros((blocks, p, p))
     counts = np.zeros(blocks)
@@ -97,10 +97,10 @@ def _interval(part: Rows) -> float:
 
 
 def sandwich(estimate: Estimate, scores: Scores) -> np.ndarray:
-    """(p, p) covariance of the parameters, H⁻¹ S H⁻¹; infinite variance where the rows do not show one.
+    """Return the covariance (p, p) of the parameters, H⁻¹ S H⁻¹; infinite variance where the rows do not show one.
 
-    Residuals have lost the freedom of the parameters, and few windows make single variances small by chance: none
-    is taken smaller than the average inflation says.
+    Residuals have lost the parameters' degrees of freedom, and few windows make variances small by chance: none
+    is taken smaller than the average inflation implies.
     """
     inverse, average = inverse_normal(estimate), inflation(estimate, scores)
     C = inverse @ scores.long_run.sum(axis=0) @ inverse
@@ -115,7 +115,7 @@ def sandwich(estimate: Estimate, scores: Scores) -> np.ndarray:
 
 
 def inflation(estimate: Estimate, scores: Scores, without: Sequence[int] = ()) -> float:
-    """By how much the variance of the parameters exceeds that of independent residuals, on average."""
+    """Return the average factor by which the variance of the parameters exceeds that of independent residuals."""
     S = np.delete(scores.long_run, list(without), axis=0).sum(axis=0)
     share = 1.0 - len(without) / len(scores.long_run)
     seen = max(1, len(estimate.x) - estimate.unseen.shape[1])
@@ -123,7 +123,7 @@ def inflation(estimate: Estimate, scores: Scores, without: Sequence[int] = ()) -
 
 
 def inverse_normal(estimate: Estimate) -> np.ndarray:
-    """(p, p) inverse of the normal matrix along what the rows show."""
+    """Return the inverse (p, p) of the normal matrix along the observed directions."""
     d = estimate.scale
     S = estimate.normal / (d[:, None] * d)
     w, V = np.linalg.eigh(S)

@@ -1,4 +1,4 @@
-"""Curves that show an identification: friction over velocity, the spectrum of what is not explained."""
+"""Curves of an identification: friction over velocity, and the spectrum of the residuals."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from .validation import Series
 
 POINTS = 201
-"""Of a friction curve."""
+"""Number of points of a friction curve."""
 WINDOWS = 8
-"""Parts of a recording whose spectra are averaged."""
+"""Number of parts of a recording whose spectra are averaged."""
 
 
 def friction_curve(result: Identification, joint: int) -> tuple[np.ndarray, np.ndarray]:
-    """(velocities (k,), torques (k,)) of a joint's identified friction, at the load that is usual in the recording.
+    """Return (velocities (k,), torques (k,)) of a joint's identified friction, at the usual load of the recording.
 
     Other joints rest, so that friction of motors that two joints turn is that of this joint alone.
     """
@@ -38,7 +38,7 @@ def friction_curve(result: Identification, joint: int) -> tuple[np.ndarray, np.n
 
 
 def residual_spectrum(series: Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(Hz (k,), power of the residuals (k, n), of the torques (k, n)), by Welch's method over the rows kept."""
+    """Return (Hz (k,), power of residuals (k, n), of torques (k, n)), by Welch's method over the rows kept."""
     n = series.measured.shape[1]
     length = 2 * (len(series.t) // (WINDOWS + 1))
     if length < 16:

@@ -1,4 +1,4 @@
-"""Friction that only takes energy: every part of the law is zero or acts against the motion.
+"""Dissipative friction: every part of the law is zero or opposes the motion.
 
 A law that may turn around where no rows are (below the velocities that count as rest, above the recorded ones) fits
 the rows and drives a simulation. Each term dissipates by itself if its factor is not negative, and then their sum
@@ -39,12 +39,12 @@ class Parts:
 
     @cached_property
     def inverse(self) -> np.ndarray:
-        """(k, k) parts = inverse @ factors."""
+        """Matrix (k, k) with parts = inverse @ factors."""
         return np.linalg.inv(self.matrix)
 
 
 def friction_parts(columns: Sequence[FrictionColumn], free: int = 0) -> Parts:
-    """Parts of friction columns, followed by `free` numbers of either sign (torques of the user's own)."""
+    """Return the parts of friction columns, followed by `free` numbers of either sign (the user's torques)."""
     n = len(columns)
     matrix, positive = np.eye(n + free), np.arange(n + free) < n
     place = {(column.element, column.term): k for k, column in enumerate(columns)}
@@ -58,7 +58,8 @@ def friction_parts(columns: Sequence[FrictionColumn], free: int = 0) -> Parts:
 
 @dataclass(frozen=True, eq=False)
 class Eliminated:
-    """½ (x − x̂)ᵀ Λ (x − x̂) as a function of the base parameters b alone, with the best friction for each b.
+    """Objective ½ (x − x̂)ᵀ Λ (x − x̂) as a function of the base parameters b alone, with the best friction for
+    each b.
 
     Attributes:
         x: (m + k,) estimate, base parameters first, then parts. information: its Λ.
@@ -79,7 +80,7 @@ class Eliminated:
 
     @cached_property
     def _back(self) -> np.ndarray:
-        """The free parts follow as −back @ (what stays − its estimate)."""
+        """Matrix of the free parts, which follow as −back @ (what stays − its estimate)."""
         stay, free = self._kept
         return self.spread @ self.information[np.ix_(free, stay)]
 
@@ -96,12 +97,12 @@ class Eliminated:
 
     @property
     def H(self) -> np.ndarray:
-        """(m, m) second derivative."""
+        """Second derivative, (m, m)."""
         return self._schur[: self.m, : self.m]
 
     @property
     def g(self) -> np.ndarray:
-        """(m,) minus the gradient at b = 0."""
+        """Negative gradient at b = 0, (m,)."""
         return self._schur[: self.m] @ self.x[self._kept[0]]
 
     @property
@@ -111,7 +112,7 @@ class Eliminated:
         return 0.5 * float(x @ self._schur @ x)
 
     def whole(self, b: np.ndarray) -> np.ndarray:
-        """(m + k,) base parameters with the parts that fit them best."""
+        """Return the base parameters with the parts that fit them best, (m + k,)."""
         stay, free = self._kept
         y = np.zeros(len(self.x))
         y[: self.m] = b
@@ -120,16 +121,16 @@ class Eliminated:
 
     @property
     def follows(self) -> np.ndarray:
-        """(free parts, m) how free parts follow base parameters."""
+        """Derivative of the free parts by the base parameters, (free parts, m)."""
         return -self._back[:, : self.m]
 
     def changed(self, b: np.ndarray, positive: np.ndarray, one: bool) -> Eliminated | None:
-        """The same with other parts held that are right at b; None where these are.
+        """Return the problem with the active set that is right at b; None if the current one is.
 
         Args:
             b: base parameters.
             positive: (k,) parts that cannot be negative.
-            one: whether only the part that is wrong by most changes, which cannot go on for ever.
+            one: whether only the part that is wrong by most changes, which guarantees termination.
         """
         y = self.whole(b)
         slope = (self.information @ (y - self.x))[self.m :]

@@ -11,22 +11,22 @@ from __future__ import annotations
 import numpy as np
 
 NEGLIGIBLE = 1e-17
-"""What is left of earlier states once nothing is left in double precision."""
+"""Weight of earlier states that vanishes in double precision."""
 
 
 class History:
-    """What elastic friction remembers of a motion, over rows that come in pieces."""
+    """State of elastic friction along a motion, over rows that come in chunks."""
 
     def __init__(self, interval: float):
-        """`interval`: s between rows."""
+        """Set the time `interval` between rows, s."""
         self.interval = interval
         self._state: dict[tuple[int, float], float] = {}
 
     def strains(self, element: int, speeds: np.ndarray, distance: float) -> np.ndarray:
-        """(m,) the mean of z over every row.
+        """Return the mean of z over every row, (m,).
 
         Args:
-            element: where it acts; each has a state of its own.
+            element: number of the friction element; each has a state of its own.
             speeds: (m, k) velocities at k times in every row, one after the other.
             distance: δ, rad or m.
         """
@@ -38,9 +38,9 @@ class History:
 
 
 def yielded(steps: np.ndarray, start: float) -> np.ndarray:
-    """(m,) z after each of the steps Δx/δ (m,), from a first z.
+    """Return z after each of the steps Δx/δ (m,), from a first z.
 
-    While the direction s stays, z = s + (z₀ − s) exp(−way); only what a run begins with depends on earlier runs.
+    While the direction s stays, z = s + (z₀ − s) exp(−way); only the start of a run depends on earlier runs.
     """
     if not len(steps):
         return steps
@@ -57,7 +57,7 @@ def yielded(steps: np.ndarray, start: float) -> np.ndarray:
 
 
 def _ends(s: np.ndarray, a: np.ndarray, start: float) -> np.ndarray:
-    """(runs,) z after each of the maps z ← s + (z − s) a; they are composed in pairs, then in fours, and so on."""
+    """Return z (runs,) after each of the maps z ← s + (z − s) a, composed in pairs, then in fours, and so on."""
     a, b = a.copy(), s * (1.0 - a)
     shift = 1
     while shift < len(a) and a[shift:].max() > NEGLIGIBLE:

@@ -1,15 +1,15 @@
-"""Essential parameters: those that cannot be left out without the data objecting."""
+"""Essential parameters: those that cannot be left out without a significant misfit."""
 
 from __future__ import annotations
 
 import numpy as np
 
 SIGNIFICANT = 2.0
-"""Parameters within this many standard deviations of zero may be left out."""
+"""Number of standard deviations from zero within which parameters may be left out."""
 
 
 def essential_parameters(x: np.ndarray, covariance: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """(p,) whether a parameter is essential, by backward elimination.
+    """Return True for essential parameters, (p,), by backward elimination.
 
     The parameter nearest to zero, in units of its standard deviation, is set to zero; the others follow as their
     correlation with it says (x − C_k x_k/C_kk, C − C_k C_kᵀ/C_kk: least squares under the constraint), until all

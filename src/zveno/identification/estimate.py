@@ -1,4 +1,4 @@
-"""Weighted least squares on Gram matrices: every joint weighs as much as its own residual allows (IRLS)."""
+"""Weighted least squares on Gram matrices: every joint is weighted by its own residual (IRLS)."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ ITERATIONS = 12
 SETTLED = 1e-4
 """Relative change of the joints' residuals at which the weights have settled."""
 RANK = 1e-9
-"""Eigenvalues of the scaled normal matrix below this share of the largest are taken as zero: not excited."""
+"""Share of the largest eigenvalue of the scaled normal matrix below which others are zero: not excited."""
 EXACT_RANK = 1e-7
-"""The same for singular values of the scaled columns, from triangular factors."""
+"""Same share for singular values of the scaled columns, from triangular factors."""
 SURE_RANK = 1e-5
 """Reciprocal condition number, estimated in the 1-norm, from which all eigenvalues are above `RANK` in any case."""
 ILL = 1e3
-"""Condition of the scaled columns from which triangular factors are used: Gram matrices have squared it."""
+"""Condition of the scaled columns from which triangular factors are used: Gram matrices square it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A weighted least-squares fit.
+    """Weighted least-squares fit.
 
     Attributes:
-        x: (p,) parameters; 0 along what the rows do not show.
+        x: (p,) parameters; 0 along unobserved directions.
         sigma: (n,) standard deviation of every joint's residual.
         normal: (p, p) Σ WᵀW/σ², the information if residuals were independent.
         unseen: (p, k) orthonormal directions of the scaled parameters that the rows do not show.
@@ -52,7 +52,7 @@ class Estimate:
 
     @cached_property
     def condition(self) -> float:
-        """Condition number of the scaled columns, along what they show."""
+        """Condition number of the scaled columns, along the observed directions."""
         if self.exact_condition is not None:
             return self.exact_condition
         w = np.linalg.eigvalsh(_scaled(self.normal)[0])
@@ -61,7 +61,7 @@ class Estimate:
 
     @property
     def seen(self) -> np.ndarray:
-        """(p,) whether the rows determine a parameter."""
+        """True for parameters that the rows determine, (p,)."""
         return (self.unseen**2).sum(axis=1) < 1e-6
 
 
@@ -80,7 +80,7 @@ class Normal:
     counts: np.ndarray
 
     def squares(self, x: np.ndarray) -> np.ndarray:
-        """(n,) sum of squared residuals of every joint."""
+        """Return the sum of squared residuals of every joint, (n,)."""
         return np.maximum(self.s - 2.0 * self.g @ x + (self.H @ x) @ x, 0.0)
 
     def __add__(self, other: Normal) -> Normal:
@@ -90,17 +90,17 @@ class Normal:
         return Normal(self.H - other.H, self.g - other.g, self.s - other.s, self.counts - other.counts)
 
     def columns(self, places: np.ndarray) -> Normal:
-        """The same with some of the columns."""
+        """Return the equations with some of the columns."""
         return Normal(self.H[:, places[:, None], places], self.g[:, places], self.s, self.counts)
 
 
 def normals(moments: Moments) -> list[Normal]:
-    """Normal equations of every block over all columns of the model."""
+    """Return the normal equations of every block over all columns of the model."""
     return [_spread(moments, gram, counts) for gram, counts in zip(moments.gram, moments.counts, strict=True)]
 
 
 def with_shift(parts: Sequence[Normal], moments: Moments, shift: int) -> list[Normal]:
-    """The same normal equations for torques of another of the delays that were tried."""
+    """Return the same normal equations for torques of another of the trial delays."""
     shifted = []
     for part, grams in zip(parts, moments.gram, strict=True):
         g, s = np.zeros_like(part.g), np.zeros_like(part.s)
@@ -112,7 +112,7 @@ def with_shift(parts: Sequence[Normal], moments: Moments, shift: int) -> list[No
 
 
 def total(parts: Sequence[Normal], without: Sequence[int] = ()) -> Normal:
-    """Normal equations of all blocks but some, summed (not subtracted: digits of small blocks stay)."""
+    """Return the normal equations of all blocks but some, summed (not subtracted: digits of small blocks stay)."""
     return reduce(add, [part for k, part in enumerate(parts) if k not in without])
 
 
@@ -129,7 +129,7 @@ def _spread(moments: Moments, grams: Sequence[np.ndarray], counts: np.ndarray) -
 
 
 def solve(normal: Normal, sigma: np.ndarray | None = None, iterations: int = ITERATIONS) -> Estimate:
-    """Iteratively reweighted least squares: σ of every joint from its own residuals, until they settle.
+    """Solve iteratively reweighted least squares: σ of every joint from its own residuals, until they settle.
 
     Args:
         normal: normal equations.
@@ -159,7 +159,7 @@ def solve(normal: Normal, sigma: np.ndarray | None = None, iterations: int = ITE
 
 
 def solve_exactly(moments: Moments, blocks: Sequence[int], places: np.ndarray, estimate: Estimate) -> Estimate:
-    """The same weighted fit from triangular factors instead of Gram matrices, for nearly dependent columns.
+    """Solve the same weighted fit from triangular factors instead of Gram matrices, for nearly dependent columns.
 
     Args:
         moments: with triangles.
@@ -192,10 +192,10 @@ def solve_exactly(moments: Moments, blocks: Sequence[int], places: np.ndarray, e
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """The solution of normal equations.
+    """Solution of normal equations.
 
     Attributes:
-        x: (p,) 0 along what the equations do not show.
+        x: (p,) 0 along unobserved directions.
         inverse: (p, p) pseudo-inverse of H.
         unseen: (p, k) orthonormal directions of x · scale that H does not show.
         scale: (p,) square roots of H's diagonal, 1 where it is zero.
@@ -208,9 +208,9 @@ class Solved:
 
 
 def solved_scaled(H: np.ndarray, g: np.ndarray) -> Solved:
-    """Least-squares solution of H x = g, scaled to a unit diagonal, without directions that H does not show.
+    """Solve H x = g by least squares, scaled to a unit diagonal, without directions that H does not show.
 
-    Cholesky's factors where they are surely good enough, else eigenvectors, which take ten times as long.
+    Cholesky factors where they are certainly accurate enough, else eigenvectors, which take ten times as long.
     """
     S, scale = _scaled(H)
     both = scale[:, None] * scale
@@ -227,7 +227,7 @@ def solved_scaled(H: np.ndarray, g: np.ndarray) -> Solved:
 
 
 def _scaled(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """H with a unit diagonal, or zeros where a column is zero, and what it was divided by."""
+    """Return H with a unit diagonal, or zeros where a column is zero, and its scale."""
     scale = np.sqrt(np.maximum(H.diagonal(), 0.0))
     zero = scale <= 1e-14 * scale.max(initial=0.0)
     scale = np.where(zero, 1.0, scale)
@@ -237,7 +237,7 @@ def _scaled(H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def without_each(parts: Sequence[Normal], columns: Sequence[np.ndarray] | None = None) -> list[Estimate]:
-    """Fits to all blocks and without each, over all columns or over those that each fit has in `columns`."""
+    """Return fits to all blocks and without each, over all columns or over those that each fit has in `columns`."""
     fits: list[Estimate] = []
     for k in range(len(parts) + 1):
         normal = total(parts, [] if k == 0 else [k - 1])
@@ -247,7 +247,7 @@ def without_each(parts: Sequence[Normal], columns: Sequence[np.ndarray] | None =
 
 
 def pseudo_inverse(H: np.ndarray) -> np.ndarray:
-    """Of a positive semidefinite matrix; scaled to a unit diagonal first."""
+    """Return the pseudo-inverse of a positive semidefinite matrix; scaled to a unit diagonal first."""
     if not len(H):
         return H
     s = 1.0 / np.sqrt(np.maximum(H.diagonal(), 1e-300))

@@ -1,7 +1,7 @@
 """Symmetric FIR filters that smooth, differentiate and decimate in one step, over a stream of rows.
 
 A filter is a kernel of time, so that derivatives and shifts by a fraction of a sample come from the same formula.
-Zero-phase filters that run forward and back (`filtfilt`) see the whole recording; these see a window, so that a
+Zero-phase filters that run forward and back (`filtfilt`) use the whole recording; these use a window, so that a
 recording read in blocks gives the same rows as one read at once.
 """
 
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 SMOOTHING_TRANSITION = 5.5
-"""Width of a Blackman window's transition times its length (74 dB)."""
+"""Product of the transition width and length of a Blackman window (74 dB)."""
 LOW_PASS_TRANSITION, LOW_PASS_BETA = 2.9, 4.55
-"""The same for a Kaiser window with this β (50 dB)."""
+"""Same product for a Kaiser window with this β (50 dB)."""
 FEW = 64
-"""Columns below which frames are filtered side by side."""
+"""Number of columns below which frames are filtered side by side."""
 FRAME = 1.5
-"""Samples that are filtered together, in lengths of the filter: a matrix product costs least near there."""
+"""Number of samples filtered together, in lengths of the filter: a matrix product costs least near there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +40,17 @@ class Filter:
 
     @property
     def length(self) -> int:
-        """Samples in a window."""
+        """Number of samples in a window."""
         return self.weights.shape[1] + 2 * self.idle
 
     def centered(self, center: int) -> Filter:
-        """The same filter with windows so long that their middle is `center`."""
+        """Return the same filter with windows so long that their middle is `center`."""
         return Filter(self.weights, self.step, center, self.idle + center - self.center)
 
     def apply(self, x: np.ndarray) -> np.ndarray:
-        """(n, k, c): all outputs whose windows fit into x (m, c), n = (m − length) // step + 1.
+        """Return all outputs (n, k, c) whose windows fit into x (m, c), n = (m − length) // step + 1.
 
-        Overlapping windows are filtered as one banded matrix product a frame: no copies, and BLAS does the work.
+        Overlapping windows are filtered as one banded matrix product per frame, by BLAS and without copies.
         """
         n = (len(x) - self.length) // self.step + 1
         k, c = len(self.weights), x.shape[1]
@@ -71,7 +71,7 @@ class Filter:
         return out
 
     def _side_by_side(self, x: np.ndarray, band: np.ndarray, n: int) -> np.ndarray:
-        """The same for few columns: all frames side by side in one product, which would else be a thin one each."""
+        """Filter few columns: all frames side by side in one product, instead of a thin product each."""
         (size, used), (k, c) = band.shape, (len(self.weights), x.shape[1])
         frames = -(-n * k // size)
         stride = size // k * self.step
@@ -94,14 +94,14 @@ def _band(weights: np.ndarray, step: int, count: int) -> np.ndarray:
 
 
 class Stream:
-    """A filter over rows that come in pieces; what a window still needs is kept until the next piece."""
+    """Filter over rows that come in chunks; rows that a window still needs are kept until the next chunk."""
 
     def __init__(self, filter: Filter):
         self.filter = filter
         self._kept: np.ndarray | None = None
 
     def push(self, x: np.ndarray) -> np.ndarray:
-        """(n, k, c): the outputs that x (m, c) completes."""
+        """Return the outputs (n, k, c) that x (m, c) completes."""
         if self._kept is not None:
             x = np.concatenate([self._kept, x])
         out = self.filter.apply(x)
@@ -110,9 +110,9 @@ class Stream:
 
 
 def smoother(cutoff: float, transition: float, dt: float, step: int, derivatives: int = 2) -> Filter:
-    """A low-pass filter and its derivatives by time, half gain at `cutoff`, Hz.
+    """Build a low-pass filter and its derivatives by time, half gain at `cutoff`, Hz.
 
-    Outputs: the value, and the first and second derivative if asked for. Straight lines and parabolas keep their
+    Outputs: the value, and the first and second derivative if requested. Straight lines and parabolas keep their
     values and derivatives exactly.
 
     Args:
@@ -134,9 +134,10 @@ def smoother(cutoff: float, transition: float, dt: float, step: int, derivatives
 def shifted_smoother(
     cutoff: float, transition: float, dt: float, step: int, shifts: Sequence[float], derivative: int = 0
 ) -> Filter:
-    """The same low-pass filter, or its first derivative, at times that are late by `shifts`, s, an output for each.
+    """Build the same low-pass filter, or its first derivative, at times that are late by `shifts`, s, an output for
+    each.
 
-    The windows are longer by the largest shift on both sides; `center` says by how much.
+    The windows are longer by the largest shift on both sides; `center` gives the amount.
     """
     half = max(2, int(np.ceil(0.5 * SMOOTHING_TRANSITION / transition / dt)))
     more = int(np.ceil(np.max(np.abs(shifts), initial=0.0) / dt))
@@ -147,7 +148,7 @@ def shifted_smoother(
 
 
 def low_pass(cutoff: float, transition: float, dt: float, step: int) -> Filter:
-    """The last filter, which torques and all columns pass: half gain at `cutoff`, an output each `step` samples."""
+    """Build the last filter, for torques and all columns: half gain at `cutoff`, an output each `step` samples."""
     half = max(1, int(np.ceil(0.5 * LOW_PASS_TRANSITION / transition / dt)))
     u = np.arange(-half, half + 1) * dt
     h = 2.0 * cutoff * np.sinc(2.0 * cutoff * u) * np.kaiser(2 * half + 3, LOW_PASS_BETA)[1:-1]
@@ -155,7 +156,7 @@ def low_pass(cutoff: float, transition: float, dt: float, step: int) -> Filter:
 
 
 def _kernel(t: np.ndarray, cutoff: float, half: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """sin(at)/(πt) times Blackman's window on |t| < half, and its two derivatives."""
+    """Return sin(at)/(πt) times Blackman's window on |t| < half, and its two derivatives."""
     a = 2.0 * np.pi * cutoff
     small = abs(a * t) < 1e-2
     T = np.where(small, 1.0, t)

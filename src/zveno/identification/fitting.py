@@ -1,4 +1,4 @@
-"""From rows to estimates: friction chosen, all blocks fitted and each held out, covariance, consistency."""
+"""Estimation from rows: choice of friction, fits to all blocks and without each, covariance, consistency."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from .selection import chosen_friction, with_candidates
 from .survey import Survey
 
 TYPICAL_ROTOR = 1.0
-"""kg·m² at the joint: what a rotor is taken for where the model says nothing; the data say more."""
+"""Assumed rotor inertia, kg·m² at the joint, if the model has none; the data dominate it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One fit: to all blocks, or to all but one.
+    """Fit to all blocks, or to all but one.
 
     Attributes:
         friction: its columns.
         places: its columns among those of the accumulated rows.
         estimate: least squares.
-        consistent: the estimate that bodies can have.
+        consistent: the physically consistent estimate.
     """
 
     friction: tuple[FrictionColumn, ...]
@@ -41,14 +41,14 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Everything that was fitted.
+    """Results of all fits.
 
     Attributes:
         model: columns of the accumulated rows: all candidates and variants of the load.
         moments, parts: of these rows; normal equations by block.
         whole: the fit to all blocks.
         folds: the fits without each block.
-        scores: what residuals say about scatter.
+        scores: scatter statistics of the residuals.
         covariance: (p, p) of the least-squares estimate, with correlated residuals.
         prior, unknowns: of the consistent estimates.
     """
@@ -65,7 +65,7 @@ class Fit:
 
 
 def fitted(problem: Problem, found: Survey, references: tuple[TorqueFunction, ...]) -> Fit:
-    """All estimates. `references` are models without unknowns whose torques are accumulated beside."""
+    """Compute all estimates. `references` are models without unknowns whose torques are accumulated beside."""
     start = found.model.friction
     full = with_candidates(found.model, problem.terms, problem.motor_terms) if problem.choose else found.model
     model = with_variants(full, problem.blocks + 1)
@@ -116,7 +116,7 @@ def fitted(problem: Problem, found: Survey, references: tuple[TorqueFunction, ..
 
 
 def _typical_rotors(problem: Problem, unknowns: Unknowns) -> np.ndarray:
-    """(positive,) rotor inertias of the model, at the motor; a typical one where it has none."""
+    """Return the rotor inertias (positive,) of the model, at the motor; a typical one where it has none."""
     mechanism = problem.mechanism
     ratios = np.diag(mechanism.transmission_matrix)
     given = rotor_inertias(mechanism)

@@ -1,7 +1,7 @@
-"""Terms of friction: torque curves of a joint's velocity, each with one unknown factor.
+"""Friction terms: torque curves of a joint's velocity, each with one unknown factor.
 
 A term takes the velocity v of a joint (or of a motor that two joints turn), its scale s (a high percentile of |v|
-in the recording) and the load, the torque that inertia and gravity ask of the joint. Functions serve arrays and
+in the recording) and the load, the torque of inertia and gravity at the joint. Functions serve arrays and
 traced scalars alike, so that the same curves are fitted, predicted and exported as C.
 """
 
@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from ..base_parameters.coupling import directions
-from ..base_parameters.drives import driven_joints
+from ..base_parameters.drives import directions, driven_joints
 from ..errors import ZvenoError, unknown_name
-from ..kernels import math as zm
+from ..kernels import ops as zm
 from ..mechanism import Mechanism
 
 STEEP = 0.003
-"""Velocity scale of the smoothed sign, in shares of the largest velocities: a joint that moves has left it."""
+"""Velocity scale of the smoothed sign, as a share of the largest velocities: a moving joint is beyond it."""
 
 
 def _steep(v: Any, s: float) -> Any:
@@ -28,7 +27,7 @@ def _steep(v: Any, s: float) -> Any:
 
 
 def _root(v: Any) -> Any:
-    """sign(v) |v|^⅓."""
+    """Return sign(v) |v|^⅓."""
     return zm.sign(v) * zm.exp(zm.log(zm.maximum(zm.abs(v), 1e-30)) / 3.0)
 
 
@@ -41,14 +40,14 @@ def _bump(share: float) -> Callable[[Any, float, Any], Any]:
 
 @dataclass(frozen=True)
 class Term:
-    """One curve of friction.
+    """Friction curve.
 
     Attributes:
         symbol: of its parameter, `{}` standing for the number of the joint.
         curve: function of (v, scale, load).
-        meaning: for people.
+        meaning: description.
         needs_load: whether the load takes part: as a factor of the curve "coulomb".
-        distance: of a term that is elastic before it slides, in shares of the way in a second of large velocity;
+        distance: of a term that is elastic before it slides, as a share of the path in a second of large velocity;
             0 for others. Its curve is that of sliding.
     """
 
@@ -84,28 +83,28 @@ TERMS = {
 }
 DEFAULT = ("viscous", "coulomb", "root", "load")
 MOTOR = ("viscous", "coulomb")
-"""What a motor that two joints turn has: more is seldom told apart from the joints' own."""
+"""Friction of a motor that two joints turn: further terms are seldom separable from the joints' own."""
 ASYMMETRIC = "asymmetric"
 BASIC = ("viscous", "sign")
-"""The friction of textbooks, for comparison with published values."""
+"""Textbook friction, for comparison with published values."""
 CHOICES = (
     *("stribeck 0.03", "stribeck 0.1", "stribeck 0.3"),
     *("elastic 0.003", "elastic 0.01", "elastic 0.03"),
     *("coulomb 0.03", "coulomb 0.1"),
     ASYMMETRIC,
 )
-"""Terms that are added only where they explain held-out rows better."""
+"""Terms that are added only if they explain held-out rows better."""
 NAMED: dict[str, tuple[str, ...]] = {"default": DEFAULT, "basic": BASIC, "none": ()}
 
 
 def mean_curve(term: str, v: Any, scale: Any) -> Any:
-    """The mean of a term's curve over velocities v (k,), for a load of 1; entries may be traced."""
+    """Return the mean of a term's curve over velocities v (k,), for a load of 1; entries may be traced."""
     return sum(TERMS[term].curve(speed, scale, 1.0) for speed in v) / len(v)
 
 
 @dataclass(frozen=True, eq=False)
 class Element:
-    """Where friction acts: a joint, or a motor that two joints turn.
+    """Location of friction: a joint, or a motor that two joints turn.
 
     Attributes:
         label: number of the link, "m6" for the motor of joint 6.
@@ -121,7 +120,7 @@ class Element:
 
 
 def elements_of(mechanism: Mechanism) -> tuple[Element, ...]:
-    """Every driven joint, then every coupled motor."""
+    """Return every driven joint, then every coupled motor."""
     eye = np.eye(mechanism.n_v)
     joints = [(str(i), v) for i, v, _ in driven_joints(mechanism)]
     found = [Element(label, eye[v], v) for label, v in joints]
@@ -133,7 +132,7 @@ def elements_of(mechanism: Mechanism) -> tuple[Element, ...]:
 
 
 def checked_terms(friction: str | Sequence[str]) -> tuple[str, ...]:
-    """Terms of a choice by name ("default", "basic", "none"), or those given."""
+    """Return the terms of a choice by name ("default", "basic", "none"), or those given."""
     if isinstance(friction, str):
         if friction not in NAMED:
             raise unknown_name("friction model", friction, (*NAMED, "auto"))
@@ -142,7 +141,9 @@ def checked_terms(friction: str | Sequence[str]) -> tuple[str, ...]:
         if term not in TERMS:
             raise unknown_name("friction term", term, TERMS)
     if ASYMMETRIC in friction and "viscous" not in friction:
-        raise ZvenoError("has asymmetric without viscous friction", element="friction", remedy='Name "viscous" too')
+        raise ZvenoError(
+            "has asymmetric without viscous friction", element="friction_terms", remedy='Name "viscous" too'
+        )
     if len(set(friction)) < len(friction):
-        raise ZvenoError("names a term twice", element="friction", remedy="Name each once")
+        raise ZvenoError("names a term twice", element="friction_terms", remedy="Name each once")
     return tuple(friction)

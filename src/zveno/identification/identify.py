@@ -1,9 +1,9 @@
-"""`identify`: from recorded motions and torques to the true dynamics, with its accuracy."""
+"""`identify`: estimation of the true dynamics from recorded motions and torques, with its accuracy."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from functools import partial
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy as np
 from ..fit.threads import in_one_thread
 from ..io.logs.log import Log
 from ..io.results import hash_of
+from ..mechanism.loops import for_trees
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
-from ..scale.fold import On
 from .faults.find import find_faults
 from .fitting import Fit, fitted
 from .model import TorqueFunction
@@ -25,67 +25,38 @@ from .validation import Validation, validated
 from .verdict import judged
 
 
+@for_trees
 @in_one_thread
 def identify(
     robot: RobotFunctions,
     logs: Log | Sequence[Log],
     *,
     validation: Log | Sequence[Log] | None = None,
-    friction: str | Sequence[str] = AUTO,
-    torques: Mapping[str, TorqueFunction] | None = None,
+    friction_terms: str | Sequence[str] = AUTO,
+    extra_columns: Mapping[str, TorqueFunction] | None = None,
     prior: str = "cad",
     band: float | None = None,
     delay: float | None = None,
     velocity: str = AUTO,
-    rest: float | None = None,
-    blocks: int = 6,
-    on: On = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    rest_speed: float | None = None,
+    folds: int = 6,
+    executor: Executor | None = None,
     progress: Progress = None,
 ) -> Identification:
-    """Inertia, friction and drives of a robot from recorded positions and torques.
-
-    Torques and all columns of the linear model pass the same symmetric low-pass filter and are decimated; rows in
-    which a joint rests are left out for it. Least squares weigh every joint by its own residual; the result is the
-    physically consistent estimate near it. Everything that is chosen is judged by contiguous blocks of time, or
-    logs, that were not fitted.
-
-    Args:
-        robot: the nominal robot; joints that were not recorded are locked.
-        logs: one or several recordings of the same joints (`zveno.read_log`).
-        validation: logs that are only predicted; without them, blocks of `logs` are held out in turn.
-        friction: "auto": viscous, Coulomb, |v|^⅓ and load-dependent friction of every joint, and more where
-            held-out blocks gain more than 5 % by it; "default": without more; "basic": viscous and Coulomb; "none";
-            or terms.
-        torques: further columns by name, such as a spring: functions of (q, v, a), each (m, n), that return the
-            torques (m, n) of a parameter of 1.
-        prior: bodies that links are drawn toward where data say nothing: "cad" (the model's), "geometry" (solid
-            bars along the links), "none".
-        band: Hz; torques are fitted up to there. From the spectrum of the motion by default.
-        delay: s by which torques are recorded after positions; found by default.
-        velocity: "auto" takes recorded velocities where they are not late; "positions" differentiates positions;
-            "recorded".
-        rest: rad/s or m/s; slower rows of a joint are left out. 2 % of its large velocities by default.
-        blocks: number of contiguous blocks.
-        on: who sums the rows of the logs, one log at a time: nothing for this process, or see `zveno.scale.fold`;
-            the result has the same bits.
-        checkpoint: file that keeps what is summed; the same call goes on from there.
-        progress: whether a bar is shown, or a function of (done, total).
-    """
+    """Do what `Robot.identify` documents."""
     problem = problem_of(
         robot,
         logs,
         validation,
-        friction=friction,
+        friction=friction_terms,
         band=band,
         delay=delay,
-        rest=rest,
+        rest=rest_speed,
         velocity=velocity,
         prior=prior,
-        blocks=blocks,
-        torques=torques,
-        on=on,
-        checkpoint=checkpoint,
+        blocks=folds,
+        torques=extra_columns,
+        executor=executor,
     )
     with ProgressBar("identifying", progress) as bar:
         bar(0, 3)
@@ -100,13 +71,13 @@ def identify(
 
 
 def _references(problem: Problem) -> tuple[Reference, ...]:
-    """The nominal model with its friction, and its gravity alone."""
+    """Return the nominal model with its friction, and its gravity alone."""
     nominal = RobotFunctions(problem.mechanism)
     return partial(_nominal_torques, nominal), partial(_nominal_gravity, nominal)
 
 
 def _nominal_torques(robot: RobotFunctions, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    return robot.inverse_dynamics(q, v, a, friction=True)
+    return robot.inverse_dynamics(q, v, a, joint_friction=True)
 
 
 def _nominal_gravity(robot: RobotFunctions, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -114,7 +85,7 @@ def _nominal_gravity(robot: RobotFunctions, q: np.ndarray, v: np.ndarray, a: np.
 
 
 def _about_elastic(names: Sequence[str]) -> tuple[str, ...]:
-    """What must be known about friction that depends on how a state was reached."""
+    """Return a note about friction that depends on the path to a state."""
     if not names:
         return ()
     return (

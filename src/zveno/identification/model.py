@@ -1,4 +1,4 @@
-"""The linear model of the torques: base parameters, friction of every joint, and columns of the user's own."""
+"""Linear torque model: base parameters, friction of every joint, and columns of the user's own."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from typing import Any
 import numpy as np
 
 from ..base_parameters.analyse import base_parameters
-from ..base_parameters.coupling import COUPLING, couplings
+from ..base_parameters.drives import COUPLING, couplings
 from ..base_parameters.regressor import regressor_columns, states_of
 from ..base_parameters.result import BaseParameters
 from ..errors import ShapeError, ZvenoError
 from ..io.results import registered
-from ..kernels.door import compiled
+from ..kernels.compile import compiled
 from ..kernels.kernel import Kernel
 from ..mechanism import Mechanism
 from .elastic import History
 from .friction import TERMS, Element, elements_of, mean_curve
 
 TorqueFunction = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""(q, v, a), each (m, n), → the torques (m, n) of a parameter of 1."""
+"""Function (q, v, a), each (m, n), → the torques (m, n) of a parameter of 1."""
 
 
 @registered
 @dataclass(frozen=True)
 class FrictionColumn:
-    """One column of friction: a term of an element; `variant` counts the loads that it may be computed with."""
+    """Friction column: a term of an element; `variant` counts the loads that it may be computed with."""
 
     element: int
     term: str
@@ -37,7 +37,7 @@ class FrictionColumn:
 
     @property
     def elastic(self) -> bool:
-        """Whether it depends on the way that led to a state."""
+        """True if it depends on the path to a state."""
         return TERMS[self.term].distance > 0.0
 
 
@@ -49,7 +49,7 @@ class TorqueModel:
         mechanism: with the recorded joints only.
         base: base parameters with rotors and offsets (and couplings).
         kept: base parameters that are columns; friction of coupled motors is among the friction columns instead.
-        elements: where friction acts.
+        elements: locations of friction.
         friction: columns of friction.
         scales: (elements,) large velocities of every element.
         own: torque columns of the user, by name.
@@ -68,12 +68,12 @@ class TorqueModel:
 
     @property
     def n_inertial(self) -> int:
-        """Columns of base parameters."""
+        """Number of columns of base parameters."""
         return len(self.kept)
 
     @property
     def n_columns(self) -> int:
-        """All columns."""
+        """Number of all columns."""
         return len(self.names)
 
     @cached_property
@@ -85,14 +85,14 @@ class TorqueModel:
 
     @cached_property
     def weightless(self) -> np.ndarray:
-        """(n_inertial,) whether a base parameter is an offset: no part of the load."""
+        """True for base parameters that are offsets and no part of the load, (n_inertial,)."""
         first = 10 * len(self.mechanism.joints) + 3 * self.mechanism.n_v
         places = self.base.columns[self.kept]
         return (places >= first) & (places < first + self.mechanism.n_v)
 
     @cached_property
     def _inertial(self) -> tuple[tuple[np.ndarray, ...], tuple[slice, ...], Kernel]:
-        """Columns of base parameters in the row of every coordinate, where they stand, and a kernel of all these.
+        """Columns of base parameters in the row of every coordinate, their places, and a kernel of all these.
 
         Half of the regressor is zero whatever the state: links before a joint do not load it.
         """
@@ -113,20 +113,21 @@ class TorqueModel:
         return tuple(np.flatnonzero(row) for row in used), slices, kernel
 
     def _load(self, entries: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """(m, n_v, variants): torques of inertia and gravity for load parameters (n_inertial, variants)."""
+        """Return torques (m, n_v, variants) of inertia and gravity for load parameters (n_inertial, variants)."""
         heavy = np.where(self.weightless[:, None], 0.0, parameters)
         rows, slices, _ = self._inertial
         torques = [entries[:, place] @ heavy[columns] for columns, place in zip(rows, slices, strict=True)]
         return np.stack(torques, axis=1)
 
     def load(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, parameters: np.ndarray) -> np.ndarray:
-        """(m, n_v): torques of inertia and gravity for parameters (n_inertial,)."""
+        """Return torques (m, n_v) of inertia and gravity for parameters (n_inertial,)."""
         return self._load(np.asarray(self._inertial[2](q, v, a)), parameters[:, None])[:, :, 0]
 
     def friction_values(
         self, speeds: np.ndarray, load: np.ndarray | None, history: History | None = None
     ) -> np.ndarray:
-        """(m, friction columns): every column's curve along its element, the mean over k velocities (m, k, n).
+        """Return every column's curve along its element, (m, friction columns), the mean over k velocities (m, k,
+        n).
 
         Without a history, friction that is elastic before it slides is taken as sliding.
         """
@@ -147,7 +148,7 @@ class TorqueModel:
         return out
 
     def _curves(self, along: np.ndarray) -> dict[str, np.ndarray]:
-        """Shape of friction → (m, elements) its mean over the velocities along every element (m, elements, k)."""
+        """Return, by shape of friction, its mean (m, elements) over velocities along elements (m, elements, k)."""
         inputs = {"v": (along.shape[2],), "scale": ()}
         return {
             shape: np.asarray(compiled(mean_curve, inputs, constants=(shape,))(along, self.scales))
@@ -156,7 +157,7 @@ class TorqueModel:
 
     @cached_property
     def active(self) -> tuple[np.ndarray, ...]:
-        """For every velocity coordinate, the columns that are not always zero in its row."""
+        """Columns that are not always zero in the row of every velocity coordinate."""
         rows = []
         for j, inertial in enumerate(self._inertial[0]):
             friction = [k for k, c in enumerate(self.friction) if abs(self.elements[c.element].direction[j]) > 0]
@@ -167,13 +168,13 @@ class TorqueModel:
 
     @cached_property
     def slices(self) -> tuple[slice, ...]:
-        """Where every coordinate's columns stand in a packed row."""
+        """Slices of every coordinate's columns in a packed row."""
         ends = np.cumsum([0, *map(len, self.active)])
         return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
 
     @property
     def width(self) -> int:
-        """Numbers in a packed row."""
+        """Number of entries in a packed row."""
         return sum(map(len, self.active))
 
     def packed(
@@ -185,13 +186,13 @@ class TorqueModel:
         speeds: np.ndarray | None = None,
         history: History | None = None,
     ) -> np.ndarray:
-        """(m, width): the columns of every coordinate that are not always zero, coordinate after coordinate.
+        """Return (m, width): the columns of every coordinate that are not always zero, coordinate after coordinate.
 
         Args:
             q, v, a: (m, n).
             loads: (n_inertial, variants) parameters that predict the load; columns that need it are 0 without.
             speeds: (m, k, n) velocities that friction is the mean over; v itself if not given.
-            history: what elastic friction remembers, where rows follow each other in time.
+            history: state of elastic friction, where rows follow each other in time.
         """
         rows, slices, kernel = self._inertial
         entries = np.asarray(kernel(q, v, a))
@@ -212,7 +213,7 @@ class TorqueModel:
         return out
 
     def dense(self, packed: np.ndarray) -> np.ndarray:
-        """(m, n_v, n_columns) from packed rows."""
+        """Return (m, n_v, n_columns) from packed rows."""
         out = np.zeros((len(packed), len(self.active), self.n_columns))
         for j, (columns, place) in enumerate(zip(self.active, self.slices, strict=True)):
             out[:, j, columns] = packed[:, place]
@@ -231,14 +232,14 @@ class TorqueModel:
         return values
 
     def with_friction(self, friction: Sequence[FrictionColumn]) -> TorqueModel:
-        """The same model with other friction columns."""
+        """Return the same model with other friction columns."""
         return replace(self, friction=tuple(friction))
 
     def places(self, variant: int = 0, friction: Sequence[FrictionColumn] | None = None) -> np.ndarray:
-        """Columns of one variant of the load, in the order of the model with one variant.
+        """Return the columns of one variant of the load, in the order of the model with one variant.
 
         Args:
-            variant: which load.
+            variant: number of the load.
             friction: the columns wanted (of variant 0); all of them if not given.
         """
         wanted = [c for c in self.friction if c.variant == 0] if friction is None else friction
@@ -252,12 +253,12 @@ class TorqueModel:
 def regressor_entries(
     mechanism: Mechanism, columns: Sequence[int], entries: Sequence[int], q: Any, v: Any, a: Any
 ) -> np.ndarray:
-    """Some entries of the columns (n_v, len(columns)) of a regressor, row after row; may be traced."""
+    """Return some entries of the columns (n_v, len(columns)) of a regressor, row after row; may be traced."""
     return regressor_columns(mechanism, columns, q, v, a).ravel()[list(entries)]
 
 
 def _shape(term: str) -> str:
-    """The term whose curve a term has, apart from load and history."""
+    """Return the term whose curve a term has, apart from load and history."""
     return "coulomb" if TERMS[term].needs_load or TERMS[term].distance else term
 
 
@@ -268,7 +269,7 @@ def torque_model(
     scales: np.ndarray,
     own: Mapping[str, TorqueFunction] | None = None,
 ) -> TorqueModel:
-    """The model of a mechanism with some terms of friction at every joint and at every coupled motor.
+    """Build the model of a mechanism with some terms of friction at every joint and at every coupled motor.
 
     Args:
         mechanism: with the recorded joints only.
@@ -289,13 +290,13 @@ def torque_model(
 def friction_columns(
     elements: Sequence[Element], terms: Sequence[str], motor_terms: Sequence[str]
 ) -> tuple[FrictionColumn, ...]:
-    """Some terms of friction at every joint, others at every coupled motor."""
+    """Return some terms of friction at every joint, others at every coupled motor."""
     chosen = ((e, motor_terms if element.motor else terms) for e, element in enumerate(elements))
     return tuple(FrictionColumn(e, term) for e, own in chosen for term in own)
 
 
 def with_variants(model: TorqueModel, variants: int) -> TorqueModel:
-    """The model whose columns of the load stand there once for each of several loads."""
+    """Return the model with its load columns repeated for each of several loads."""
     columns = list(model.friction)
     for variant in range(1, variants):
         columns += [replace(c, variant=variant) for c in model.friction if TERMS[c.term].needs_load]

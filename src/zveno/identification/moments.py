@@ -1,4 +1,4 @@
-"""Gram matrices of the rows by block of time and joint: all that estimation, validation and choices need."""
+"""Gram matrices of the rows by block of time and joint, for estimation, validation and choices."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Moments:
         gram: [block][joint] (p + shifts, p + shifts) with the joint's active columns, then its torques.
         counts: (blocks, n) rows of every joint that moved.
         rows: (blocks,) all rows.
-        triangles: [block][joint] factors R with RᵀR = gram, where these were asked for.
+        triangles: [block][joint] factors R with RᵀR = gram, if requested.
     """
 
     model: TorqueModel
@@ -40,7 +40,7 @@ class Moments:
         return len(self.gram)
 
     def reference_squares(self, block: int, reference: int) -> np.ndarray:
-        """(n,) sums of squared differences between the torques and those of a reference, behind the one delay."""
+        """Return sums of squares (n,) of the torques less those of a reference, behind the one delay."""
         out = []
         for G, columns in zip(self.gram[block], self.model.active, strict=True):
             m, r = len(columns), len(columns) + 1 + reference
@@ -49,7 +49,7 @@ class Moments:
 
 
 def block_of(rows: Rows, edges: np.ndarray) -> np.ndarray:
-    """(m,) the block every row belongs to, from the places between blocks."""
+    """Return the block (m,) that every row belongs to, from the places between blocks."""
     return np.searchsorted(edges, rows.place, side="right")
 
 
@@ -59,7 +59,7 @@ class Sums:
     """Products of the rows of some logs, as those of `Moments`; sums of several logs add up.
 
     Attributes:
-        gram, counts, rows, triangles: as of `Moments`; no triangles where they were not asked for.
+        gram, counts, rows, triangles: as of `Moments`; no triangles unless requested.
     """
 
     gram: tuple[tuple[np.ndarray, ...], ...]
@@ -79,23 +79,23 @@ class Sums:
 
 
 def accumulate(model: TorqueModel, rows: Iterable[Rows], edges: np.ndarray, exact: bool = False) -> Moments:
-    """Moments of all rows by block; with `exact`, triangular factors too, which keep twice the digits.
+    """Return the moments of all rows by block; with `exact`, triangular factors too, which keep twice the digits.
 
-    Logs are summed one by one, so that the result has the same bits whoever summed which.
+    Logs are summed one by one, so that the result is bitwise equal for any workers.
     """
     by_log = [log_sums(model, part, edges, exact) for _, part in groupby(rows, key=attrgetter("log"))]
     return moments_of(model, reduce(add, by_log) if by_log else log_sums(model, (), edges, exact))
 
 
 def moments_of(model: TorqueModel, sums: Sums) -> Moments:
-    """Moments of a model from sums of the rows."""
+    """Return the moments of a model from sums of the rows."""
     return Moments(model, sums.gram, sums.counts, sums.rows, sums.triangles or None)
 
 
 def log_sums(
     model: TorqueModel, rows: Iterable[Rows], edges: np.ndarray, exact: bool = False, torques: int = 1
 ) -> Sums:
-    """Sums of the rows of one log; without rows, zeros for so many `torques` at each joint."""
+    """Return sums of the rows of one log; without rows, zeros for so many `torques` at each joint."""
     n, blocks = model.mechanism.n_v, len(edges) + 1
     gram: list[list[np.ndarray]] = []
     factors: list[list[np.ndarray]] = []

@@ -1,4 +1,4 @@
-"""The identified model as a robot, a model file and C code."""
+"""Identified model as a robot, a model file and C code."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import nnls
 
-from ..base_parameters.base_dynamics import BaseModel, base_inverse_dynamics
-from ..base_parameters.coupling import couplings
+from ..base_parameters.base_model import BaseModel, base_inverse_dynamics
+from ..base_parameters.drives import couplings
 from ..base_parameters.regressor import states_of
 from ..errors import ZvenoError
 from ..export import Export, export_programs
@@ -28,7 +28,7 @@ NAME = "identified_inverse_dynamics"
 
 
 def identified_mechanism(result: Identification) -> tuple[Mechanism, tuple[str, ...]]:
-    """The full mechanism with identified inertias and drives, and what it cannot hold."""
+    """Return the full mechanism with identified inertias and drives, and notes on what it cannot hold."""
     mechanism, p = result.mechanism, result.parameters
     moved = {int(place) // 10 + 1 for place in result.unknown_places if place < 10 * len(mechanism.joints)}
     inertias = {mechanism.link_names[i]: p[10 * (i - 1) : 10 * i] for i in moved}
@@ -45,7 +45,7 @@ def identified_mechanism(result: Identification) -> tuple[Mechanism, tuple[str, 
 
 
 def _drives(result: Identification) -> tuple[dict[str, Drive], list[str]]:
-    """Drives of the recorded joints, and what of the identified friction they cannot hold."""
+    """Return the drives of the recorded joints, and the identified friction that they cannot hold."""
     mechanism = result.mechanism
     n, first = mechanism.n_v, 10 * len(mechanism.joints)
     estimated = {int(place) - first for place in result.unknown_places if place >= first}
@@ -75,16 +75,17 @@ def _drives(result: Identification) -> tuple[dict[str, Drive], list[str]]:
 
 
 def _motor_columns(result: Identification) -> list[tuple[int, bool]]:
-    """(number of the parameter, whether a coupled motor's) of every friction column."""
+    """Return (number of the parameter, whether a coupled motor's) of every friction column."""
     elements = result.model.elements
     first = len(result.kept)
     return [(first + k, elements[column.element].motor) for k, column in enumerate(result.friction)]
 
 
 def _simplified(result: Identification, coordinate: int, speeds: np.ndarray) -> tuple[float, float, float]:
-    """Viscous and Coulomb friction nearest to a joint's curve at the recorded velocities, neither negative.
+    """Return the viscous and Coulomb friction nearest to a joint's curve at the recorded velocities, neither
+    negative.
 
-    The third number is the rms of what is left over that of the curve.
+    The third number is the rms of the residual over that of the curve.
     """
     model, first = result.model, len(result.kept)
     grid = np.quantile(abs(speeds), np.linspace(0.02, 1.0, 200)) if len(speeds) else np.linspace(0.01, 1.0, 200)
@@ -122,7 +123,7 @@ def identified_torques(
     v: Any,
     a: Any,
 ) -> Any:
-    """Torques (n_v,) of the identified model, traced for C.
+    """Return torques (n_v,) of the identified model, traced for C.
 
     Args:
         mechanism: reduced.
@@ -151,7 +152,7 @@ def identified_torques(
 def export_identified(
     result: Identification, directory: str | PathLike[str], *, single: bool = False, force: bool = False
 ) -> Export:
-    """See `Identification.export_c`."""
+    """Export C as described in `Identification.export_c`."""
     if result.torque_names:
         raise ZvenoError(
             f"torque columns are functions of Python: {', '.join(result.torque_names)}",
@@ -198,7 +199,7 @@ def export_identified(
 
 
 def _other_values(model: BaseModel, result: Identification, p: np.ndarray) -> np.ndarray:
-    """(rank,) base parameters of other parameters p of links and rotors, which need not be those of bodies."""
+    """Return base parameters (rank,) of link and rotor parameters p, which need not be those of bodies."""
     n, first = result.mechanism.n_v, 10 * len(result.mechanism.joints)
     links = p.copy()
     links[first:] = 0.0
@@ -209,7 +210,7 @@ def _other_values(model: BaseModel, result: Identification, p: np.ndarray) -> np
 
 
 def _with_parameters(result: Identification, p: np.ndarray) -> Mechanism:
-    """The recorded mechanism with links, rotors and offsets of p; they need not be those of bodies."""
+    """Return the recorded mechanism with links, rotors and offsets of p; they need not be those of bodies."""
     mechanism = result.mechanism
     n, first = mechanism.n_v, 10 * len(mechanism.joints)
     links = [mechanism.links[0]]

@@ -1,7 +1,7 @@
-"""An unknown payload from the change it makes to base parameters, and drive gains from a known one.
+"""Unknown payload from the change of base parameters, and drive gains from a known one.
 
 A body fixed to the last link adds its ten parameters φ to the link's, so that base parameters become b + Y_N φ,
-with the ten columns Y_N of the grouping. Two fits with and without it hold all that the recordings say.
+with the ten columns Y_N of the grouping. Two fits with and without it contain all information of the recordings.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from ..base_parameters.result import BaseParameters
 from ..errors import ModelError, ShapeError, ZvenoError
 from ..fit.threads import in_one_thread
 from ..io.logs.log import Log
-from ..io.results import Result, hash_of, registered
+from ..io.results import hash_of, registered
 from ..mechanism import Mechanism
+from ..mechanism.loops import for_trees
+from ..report.result import Result
 from ..robot_functions import RobotFunctions
 from ..spatial import inertia
 from ..spatial.inertia import N_PARAMETERS, PARAMETER_NAMES
@@ -33,23 +35,23 @@ from .result import Identification
 from .survey import Survey, survey
 
 RANK = 1e-6
-"""Singular values of the scaled columns of a payload below this share of the largest are not seen."""
+"""Share of the largest singular value of a payload's scaled columns below which others are not observed."""
 NO_COLUMN = 1e-18
-"""A column with less than this share of the largest squared one is zero but for rounding."""
+"""Share of the largest squared column below which a column is zero up to rounding."""
 
 
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class Payload(Result):
-    """A body that a robot carries, identified from the torques.
+    """Body that a robot carries, identified from the torques.
 
     Attributes:
         frame: the frame that the parameters are given in.
         parameters: (10,) m, first moments and inertia about the frame's origin, of a body that can exist.
-        least_squares: (10,) the same as the data alone say. covariance: (10, 10) of it; infinite where unseen.
+        least_squares: (10,) the same from the data alone. covariance: (10, 10) of it; infinite where unseen.
         seen: (10,) whether the motion shows a parameter.
         consistent: whether the body that can exist was reached.
-        notes: what should be known.
+        notes: remarks.
         inputs: hash of the logs.
     """
 
@@ -66,12 +68,12 @@ class Payload(Result):
 
     @property
     def mass(self) -> float:
-        """kg."""
+        """Mass, kg."""
         return float(self.parameters[0])
 
     @property
     def center_of_mass(self) -> np.ndarray:
-        """(3,) m, in the frame."""
+        """Centre of mass, (3,) m, in the frame."""
         return inertia.center_of_mass(self.parameters)
 
     @property
@@ -86,7 +88,7 @@ class Payload(Result):
 
     @property
     def summary(self) -> str:
-        """Mass and centre of mass in a sentence, and what is not known."""
+        """Mass and centre of mass in a sentence, and the unknown parameters."""
         place = ", ".join(f"{value:.4g}" for value in self.center_of_mass)
         text = f"{self.mass:.4g} kg (σ {self.std[0]:.2g}) at [{place}] m in {self.frame}"
         missing = [name for name, shown in zip(PARAMETER_NAMES, self.seen, strict=True) if not shown]
@@ -96,7 +98,7 @@ class Payload(Result):
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class DriveGains(Result):
-    """By how much recorded torques must be multiplied, from a payload that was weighed.
+    """Correction factors of recorded torques, from a payload of known mass.
 
     Attributes:
         joint_names: recorded joints.
@@ -114,8 +116,8 @@ class DriveGains(Result):
 
     @property
     def status(self) -> str:
-        """ "found" if all gains are known to 5 %, else "partly found"."""
-        return "found" if (self.std < 0.05).all() else "partly found"
+        """ "identified" if all gains are known to 5 %, else "partly identified"."""
+        return "identified" if (self.std < 0.05).all() else "partly identified"
 
     @property
     def summary(self) -> str:
@@ -125,6 +127,7 @@ class DriveGains(Result):
         return "gains: " + ", ".join(words)
 
 
+@for_trees
 @in_one_thread
 def identify_payload(
     arm: Identification | RobotFunctions,
@@ -132,9 +135,9 @@ def identify_payload(
     *,
     frame: str | None = None,
     band: float | None = None,
-    friction: str | Sequence[str] = "default",
+    friction_terms: str | Sequence[str] = "default",
 ) -> Payload:
-    """The ten inertial parameters of a body that the last link carries.
+    """Identify the ten inertial parameters of a body that the last link carries.
 
     Args:
         arm: the identification of the arm without the payload, whose uncertainty counts; or a robot whose inertia
@@ -142,13 +145,13 @@ def identify_payload(
         logs: recordings with the payload.
         frame: the frame that parameters are given in; it must be on the last link. The default frame if not given.
         band: Hz; that of the arm's identification by default.
-        friction: terms of friction, which are fitted anew since it changes with temperature.
+        friction_terms: terms of friction, which are fitted again since friction changes with temperature.
     """
     identified = isinstance(arm, Identification)
     robot = RobotFunctions(arm.nominal) if isinstance(arm, Identification) else arm
     if identified and band is None:
         band = arm.choices.band
-    problem, found, fit = _fits(robot, logs, band, friction)
+    problem, found, fit = _fits(robot, logs, band, friction_terms)
     base = found.model.base
     where = problem.mechanism.frame(frame)
     Y = _last_columns(base, found.model.kept, where.link)
@@ -190,8 +193,9 @@ def identify_payload(
     )
 
 
+@for_trees
 @in_one_thread
-def drive_gains(
+def identify_drive_gains(
     robot: RobotFunctions,
     logs: Log | Sequence[Log],
     loaded: Log | Sequence[Log],
@@ -199,9 +203,10 @@ def drive_gains(
     *,
     frame: str | None = None,
     band: float | None = None,
-    friction: str | Sequence[str] = "default",
+    friction_terms: str | Sequence[str] = "default",
 ) -> DriveGains:
-    """True over recorded torque of every joint, from recordings without and with a known payload.
+    """Identify the ratio of true to recorded torque of every joint, from recordings without and with a known
+    payload.
 
     Every joint is fitted by itself: its recorded torque is that of unknown parameters, and with the payload more by
     the payload's torque over the gain.
@@ -212,10 +217,10 @@ def drive_gains(
         payload: (10,) its inertial parameters, or its mass as a point at the frame's origin.
         frame: the frame that they are given in, on the last link. The default frame if not given.
         band: Hz; from the spectrum of `logs` by default.
-        friction: terms of friction.
+        friction_terms: terms of friction.
     """
-    problem, found, bare = _fits(robot, logs, band, friction)
-    _, _, full = _fits(robot, loaded, found.choices.band, friction, found)
+    problem, found, bare = _fits(robot, logs, band, friction_terms)
+    _, _, full = _fits(robot, loaded, found.choices.band, friction_terms, found)
     where = problem.mechanism.frame(frame)
     given = np.asarray(payload, dtype=float)
     phi = np.append(given, np.zeros(9)) if given.shape == () else given
@@ -259,10 +264,10 @@ def _fits(
     friction: str | Sequence[str],
     like: Survey | None = None,
 ) -> tuple[Problem, Survey, Fit]:
-    """Survey and fit of some logs; with the velocity scales of another survey where one is given."""
+    """Survey and fit some logs; with the velocity scales of another survey if given."""
     if friction == AUTO:
         raise ZvenoError(
-            'is "auto"', element="friction", remedy='Give terms, or "default": both fits need the same'
+            'is "auto"', element="friction_terms", remedy='Give terms, or "default": both fits need the same'
         )
     problem = problem_of(
         robot,
@@ -282,7 +287,7 @@ def _fits(
 
 
 def _last_columns(base: BaseParameters, kept: np.ndarray, link: str) -> np.ndarray:
-    """(kept, 10) what a body fixed to a link adds to the base parameters."""
+    """Return the change (kept, 10) of the base parameters by a body fixed to a link."""
     mechanism: Mechanism = base.mechanism
     i = mechanism.link_number(link)
     if i == 0:
@@ -291,7 +296,7 @@ def _last_columns(base: BaseParameters, kept: np.ndarray, link: str) -> np.ndarr
 
 
 def _less_certain(information: np.ndarray, covariance: np.ndarray, unknown: np.ndarray) -> np.ndarray:
-    """Information about a difference whose other side has a covariance, or is not known at all in some entries."""
+    """Return the information on a difference whose other side has a covariance, or is partly unknown."""
     n = len(information)
     w, V = np.linalg.eigh(covariance)
     root = V * np.sqrt(np.maximum(w, 0.0))
@@ -305,7 +310,7 @@ def _less_certain(information: np.ndarray, covariance: np.ndarray, unknown: np.n
 
 
 def _weighted(Y: np.ndarray, information: np.ndarray, d: np.ndarray):
-    """Weighted least squares of d = Y φ: (φ, covariance, whether each entry is seen)."""
+    """Solve weighted least squares of d = Y φ: (φ, covariance, whether each entry is seen)."""
     H = Y.T @ information @ Y
     size = H.diagonal()
     shown = size > NO_COLUMN * size.max(initial=0.0)  # what is left of columns that do not show is rounding

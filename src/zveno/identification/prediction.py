@@ -1,4 +1,4 @@
-"""Torques predicted by an identified model, with the band that held-out residuals have earned it."""
+"""Torques predicted by an identified model, with a band from held-out residuals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Prediction:
     Attributes:
         tau: (..., n) N·m or N.
         std: (..., n) standard deviation of a measured torque in the band: held-out residual and parameters.
-        parameter_std: (..., n) what the uncertainty of the parameters alone leaves.
+        parameter_std: (..., n) standard deviation from the uncertainty of the parameters alone.
         lower, upper: (..., n) band that covers a share `level` of measured torques in the band.
     """
 
@@ -34,7 +34,7 @@ class Prediction:
 
 
 def predicted(result: Identification, q: ArrayLike, v: ArrayLike, a: ArrayLike, level: float) -> Prediction:
-    """See `Identification.predict`."""
+    """Predict torques as described in `Identification.predict`."""
     n = len(result.joint_names)
     try:
         states = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (q, v, a)))

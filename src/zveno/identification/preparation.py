@@ -1,4 +1,4 @@
-"""From recordings to motions with derivatives: bands, filters, delay, and what velocities are used."""
+"""Motions with derivatives from recordings: bands, filters, delay, and the velocities used."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from .series import Recording, sparse
 
 SMOOTHING, SMOOTHING_WIDTH = 2.0, 2.0
 """Cut-off of the positions' filter and width of its transition, in bands: flat where torques count."""
+SHORT, SHORT_WIDTH, SHORT_LAST = 10.0, 3.0, 2.0
+"""Ratio of a log's length to the loss at one end below which transitions are wider, and these widths of the
+positions' and of the last filter, in bands: they lose 0.6 as much. Torques pass both filters too."""
 FINE = 4
-"""Velocities for friction at each evaluation, where there are as many samples."""
+"""Number of velocities for friction per evaluation, if there are as many samples."""
 HIGHEST = 0.3
 """Largest cut-off as a share of the sampling rate."""
 EVALUATIONS, ROWS_A_BAND = 20.0, 4.0
 """Evaluations of the model, and rows that are kept, per second and Hz of the band."""
 CACHED = 320 * 2**20
-"""Bytes of motions that are kept between passes; longer recordings are filtered again in each."""
+"""Size, bytes, of motions kept between passes; longer recordings are filtered again in each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +50,12 @@ class Filters:
 
     @property
     def margin(self) -> float:
-        """s that are lost at each end of a segment."""
+        """Time lost at each end of a segment, s."""
         return self.motion.center * self.interval / self.motion.step + self.rows.center * self.interval
 
     @property
     def correlation(self) -> float:
-        """Rows that count as one where noise is white: neighbours share what the last filter averages."""
+        """Number of rows per independent row for white noise: neighbours share the average of the last filter."""
         return max(1.0, 1.0 / (self.rows.step * float((self.rows.weights**2).sum())))
 
 
@@ -82,22 +85,21 @@ class Motion:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size in bytes."""
         return self.q.nbytes * 3 + self.speeds.nbytes + self.tau.nbytes
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """How recordings become rows.
+    """Settings of the conversion of recordings to rows.
 
     Attributes:
         recordings: logs on their clocks.
         band: Hz; half gain of the filter that torques and columns pass.
-        delay: s by which torques come after positions; taken back.
+        delay: s by which torques lag positions; compensated.
         recorded_velocity: (n,) whether a joint's recorded velocity is used.
         wide: cut-off of the velocities that friction is computed from, in bands.
-        every: 1, or of how many pieces one is looked at, all others being skipped.
-        offsets: (n,) added to positions, rad or m; none if not given.
+        every: 1, or the stride of the chunks that are used, all others being skipped.
         before, total: samples of logs before these, and of all logs, where these are some of them.
     """
 
@@ -107,49 +109,41 @@ class Preparation:
     recorded_velocity: np.ndarray
     wide: float = SMOOTHING
     every: int = 1
-    offsets: np.ndarray | None = None
     before: int = 0
     total: int | None = None
     _kept: dict[tuple[float, ...], list[Motion]] = field(default_factory=dict)
 
     def delayed(self, delay: float) -> Preparation:
-        """The same with another delay."""
+        """Return the same preparation with another delay."""
         return replace(self, delay=delay, _kept={})
 
     def widened(self, wide: float) -> Preparation:
-        """The same with another band of the velocities that friction is computed from."""
+        """Return the same preparation with another band of the velocities that friction is computed from."""
         return replace(self, wide=wide, _kept={})
-
-    def displaced(self, offsets: np.ndarray) -> Preparation:
-        """The same with positions counted from other zeros, (n,) rad or m more."""
-        return replace(self, offsets=offsets)
 
     @property
     def samples(self) -> int:
-        """Of its recordings."""
+        """Number of samples of its recordings."""
         return sum(recording.clock.samples for recording in self.recordings)
 
     @cached_property
     def thinned(self) -> Preparation:
-        """The same, but of long recordings only pieces here and there: enough for statistics."""
+        """Same preparation with only some chunks of long recordings: enough for statistics."""
         longest = max((self.filters(k).motion.length for k in range(len(self.recordings))), default=1)
         every = sparse(self.recordings, longest)
         return self if every == 1 else replace(self, every=every, _kept={})
 
     def filters(self, log: int, shifts: Sequence[float] = (0.0,)) -> Filters:
-        """The filters of a log, for torques that come late by the delay and by each of `shifts`."""
-        step = self.recordings[log].clock.step
-        return filters_of(step, self.band, tuple(self.delay + float(s) for s in shifts), self.wide)
+        """Return the filters of a log, for torques that are late by the delay and by each of `shifts`."""
+        recording = self.recordings[log]
+        delays = tuple(self.delay + float(s) for s in shifts)
+        usual = filters_of(recording.clock.step, self.band, delays, self.wide)
+        if recording.longest >= SHORT * usual.margin:
+            return usual
+        return filters_of(recording.clock.step, self.band, delays, self.wide, short=True)
 
     def motions(self, shifts: Sequence[float] = (0.0,)) -> Iterator[Motion]:
-        """All motions, log after log."""
-        if self.offsets is None:
-            yield from self._motions(shifts)
-        else:
-            for motion in self._motions(shifts):
-                yield replace(motion, q=motion.q + self.offsets)
-
-    def _motions(self, shifts: Sequence[float]) -> Iterator[Motion]:
+        """Generate all motions, log after log."""
         key = tuple(shifts)
         if key in self._kept:
             yield from self._kept[key]
@@ -186,7 +180,7 @@ class Preparation:
 
 
 class _Segment:
-    """The filters of one segment with what their windows still hold.
+    """Filters of one segment with the current contents of their windows.
 
     Attributes:
         start: samples of the log before the segment.
@@ -200,7 +194,7 @@ class _Segment:
         self.start, self.t0, self.given = start, t0, 0
 
     def push(self, q: np.ndarray, v: np.ndarray | None, tau: np.ndarray, recorded: np.ndarray):
-        """Position, velocity, acceleration, velocities for friction, and torques of the evaluations completed."""
+        """Return q, v, a, velocities for friction, and torques of the evaluations completed."""
         moved, speeds, torques = self.motion.push(q), self.fine.push(q), self.torque.push(tau)
         if self.recorded and v is not None:
             moved[:, 1:, recorded] = self.recorded[0].push(v)[:, :, recorded]
@@ -209,12 +203,14 @@ class _Segment:
 
 
 @lru_cache(maxsize=64)
-def filters_of(step: float, band: float, delays: tuple[float, ...], wide: float = SMOOTHING) -> Filters:
-    """Filters for a sampling step and a band, for torques that come late by each of `delays`, s."""
+def filters_of(
+    step: float, band: float, delays: tuple[float, ...], wide: float = SMOOTHING, short: bool = False
+) -> Filters:
+    """Return the filters for a sampling step and a band, for torques that are late by each of `delays`, s."""
     every = max(1, int(1.0 / step / (EVALUATIONS * band)))
     between = min(FINE, every)
     times = ((np.arange(between) - 0.5 * (between - 1)) * (every / between * step)).tolist()
-    cutoff, width = SMOOTHING * band, SMOOTHING_WIDTH * band
+    cutoff, width = SMOOTHING * band, (SHORT_WIDTH if short else SMOOTHING_WIDTH) * band
     broad = min(wide * band, HIGHEST / step)
     filters = [
         smoother(cutoff, width, step, every),
@@ -227,5 +223,5 @@ def filters_of(step: float, band: float, delays: tuple[float, ...], wide: float 
     speed = Filter(motion.weights[:2], every, center, motion.idle)
     interval = every * step
     thinned = max(1, int(1.0 / interval / (ROWS_A_BAND * band)))
-    rows = low_pass(band, band, interval, thinned)
+    rows = low_pass(band, SHORT_LAST * band if short else band, interval, thinned)
     return Filters(motion, speed, fine, fine_speed, torque, rows, interval)

@@ -1,4 +1,4 @@
-"""Bodies that links are taken for before anything was measured: the model's, or solid bars along the links."""
+"""Prior bodies of links: the model's, or solid bars along the links."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..spatial.inertia import N_PARAMETERS
 
 PRIORS = ("cad", "geometry", "none")
 DENSITY = 1500.0
-"""kg/m³ of a link with its drive, between plastic housings and aluminium."""
+"""Density, kg/m³, of a link with its drive, between plastic housings and aluminium."""
 RADIUS, LEAST_RADIUS = 0.05, 0.05
-"""Radius of the bars as a share of the reach, and the least, m."""
+"""Radius of the bars as a share of the reach, and its minimum, m."""
 SLENDER = 0.05
-"""Second moments below this share of those of a solid ball of aluminium with the same mass are not believed."""
+"""Share of the second moments of a solid aluminium ball of the same mass below which moments are rejected."""
 ALUMINIUM = 2700.0
 WEAK = 1e-3
 """Weight of the prior "none": it only keeps bodies from degenerating."""
@@ -32,7 +32,7 @@ class Prior:
         kind: "cad", "geometry" or "none".
         bodies: (N, 10) parameters of links 1 … N, all of bodies that exist.
         weight: of the prior, in units of one body's worth.
-        repaired: link → what was wrong with the model's numbers and what was taken instead.
+        repaired: link → fault of the model's parameters and their replacement.
     """
 
     kind: str
@@ -42,7 +42,7 @@ class Prior:
 
 
 def prior_of(mechanism: Mechanism, kind: str, links: list[int]) -> Prior:
-    """The prior for some links (numbers from 1); rows of the others are zero."""
+    """Build the prior for some links (numbers from 1); rows of the others are zero."""
     if kind not in PRIORS:
         raise unknown_name("prior", kind, PRIORS)
     bodies = np.zeros((mechanism.n_links - 1, N_PARAMETERS))
@@ -60,7 +60,7 @@ def prior_of(mechanism: Mechanism, kind: str, links: list[int]) -> Prior:
 
 
 def solid_ball(mass: float, first_moment: np.ndarray) -> np.ndarray:
-    """Ten parameters of a ball of aluminium of some mass, at the centre that a first moment says."""
+    """Return ten parameters of an aluminium ball of some mass, at the centre given by a first moment."""
     square = 0.4 * mass * _ball_radius(mass) ** 2
     return inertia.parameters(mass, np.asarray(first_moment) / mass, square * np.eye(3))
 
@@ -70,7 +70,7 @@ def _ball_radius(mass: float) -> float:
 
 
 def _repaired(p: np.ndarray, solid: np.ndarray) -> tuple[np.ndarray, str]:
-    """A body near the ten parameters, and what was wrong with them."""
+    """Return a body near the ten parameters, and the fault of these."""
     if not np.isfinite(p).all() or p[0] <= 0:
         return solid, f"mass {p[0]:g} kg; a bar of {solid[0]:.3g} kg was taken"
     c = p[1:4] / p[0]
@@ -91,7 +91,7 @@ def _central(p: np.ndarray) -> np.ndarray:
 
 
 def _solid_bars(mechanism: Mechanism) -> dict[int, np.ndarray]:
-    """Ten parameters of every link as solid cylinders with round ends along its bars; a ball where it has none."""
+    """Return ten parameters per link, of solid cylinders with round ends along its bars, or of a ball."""
     bars = link_bars(mechanism)
     reach = sum(float(np.linalg.norm(b - a)) for _, a, b in bars)
     radius = max(RADIUS * reach, LEAST_RADIUS)
@@ -102,7 +102,7 @@ def _solid_bars(mechanism: Mechanism) -> dict[int, np.ndarray]:
 
 
 def _bar(a: np.ndarray, b: np.ndarray, radius: float) -> np.ndarray:
-    """A solid cylinder from a to b and half a ball's mass at each end."""
+    """Return a solid cylinder from a to b and half a ball's mass at each end."""
     length = float(np.linalg.norm(b - a))
     ball = DENSITY * 4.0 / 3.0 * np.pi * radius**3
     mass = DENSITY * np.pi * radius**2 * length

@@ -1,9 +1,9 @@
-"""What is asked: the robot with the recorded joints, the logs and the options, checked once."""
+"""Identification problem: the robot with the recorded joints, the logs and the options, checked once."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,23 +13,24 @@ from ..io.logs.log import Log
 from ..mechanism import Mechanism
 from ..mechanism.edit import fix_joints
 from ..robot_functions import RobotFunctions
-from ..scale.fold import On
 from .friction import DEFAULT, MOTOR, checked_terms
 from .model import TorqueFunction
 from .prior import PRIORS
 
 AUTO = "auto"
 VELOCITIES = (AUTO, "positions", "recorded")
+LOOKED_AT, SAMPLED = 20_000, 100
+"""Number of rows at the beginning of a held-out log, of which some are searched for among the fitted ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One identification as it was asked for.
+    """Identification request.
 
     Attributes:
         full: the robot's mechanism.
         mechanism: with the recorded joints only; the others are locked.
-        logs, held_out: recordings to fit, and recordings to judge by.
+        logs, held_out: recordings to fit, and recordings for validation.
         terms: friction of every joint in any case.
         choose: whether further terms are chosen by held-out blocks.
         motor_terms: friction of motors that two joints turn.
@@ -38,8 +39,8 @@ class Problem:
         prior: "cad", "geometry" or "none".
         blocks: number of contiguous blocks that are held out in turn.
         own: torque columns of the user.
-        notes: what should be known about all this.
-        on, checkpoint: who sums the rows of logs, and the file that keeps what is summed.
+        notes: remarks.
+        executor: workers that sum the rows of logs; this process if None.
     """
 
     full: Mechanism
@@ -57,8 +58,7 @@ class Problem:
     blocks: int
     own: Mapping[str, TorqueFunction]
     notes: tuple[str, ...]
-    on: On = None
-    checkpoint: str | os.PathLike[str] | None = None
+    executor: Executor | None = None
 
 
 def problem_of(
@@ -74,10 +74,9 @@ def problem_of(
     prior: str,
     blocks: int,
     torques: Mapping[str, TorqueFunction] | None,
-    on: On = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
 ) -> Problem:
-    """The problem, or an error that says which argument cannot be used."""
+    """Build the problem, or raise an error that names the argument that cannot be used."""
     if not isinstance(robot, RobotFunctions):
         raise ModelError(f"a {type(robot).__name__} is not a robot", element="robot", remedy="Give zveno.load(...)")
     given = _logs(logs, "logs")
@@ -89,6 +88,7 @@ def problem_of(
                 f"{log.source} covers {', '.join(log.joint_names)} and {given[0].source} {', '.join(names)}",
                 remedy="Give logs of the same joints",
             )
+    _check_apart(given, held_out)
     unknown = [name for name in names if name not in robot.mechanism.joint_names]
     if unknown:
         raise unknown_name("joint", unknown[0], robot.mechanism.joint_names)
@@ -97,11 +97,6 @@ def problem_of(
     mechanism = fix_joints(robot.mechanism, others) if others else robot.mechanism
     if others:
         notes.append(f"joints that were not recorded are taken as locked at their neutral position: {_few(others)}")
-    if mechanism.loops:
-        raise ModelError(
-            "the mechanism has closed loops, which identification does not cover",
-            remedy="Give a model of the tree alone if the loops do not act",
-        )
     for name, value in (("band", band), ("rest", rest)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ZvenoError(f"is {value!r}", element=name, remedy="Give a positive number")
@@ -112,7 +107,7 @@ def problem_of(
     if prior not in PRIORS:
         raise unknown_name("prior", prior, PRIORS)
     if blocks < 2:
-        raise ZvenoError(f"is {blocks}", element="blocks", remedy="Hold out 2 blocks or more in turn; 6 are usual")
+        raise ZvenoError(f"is {blocks}", element="folds", remedy="Hold out 2 blocks or more in turn; 6 are usual")
     choose = friction == AUTO
     terms = DEFAULT if choose else checked_terms(friction)
     motor = tuple(term for term in terms if term in (*MOTOR, "sign"))
@@ -136,8 +131,7 @@ def problem_of(
         blocks=blocks,
         own=own,
         notes=tuple(notes),
-        on=on,
-        checkpoint=checkpoint,
+        executor=executor,
     )
 
 
@@ -148,9 +142,30 @@ def _logs(logs: Log | Sequence[Log], word: str) -> tuple[Log, ...]:
     for log in given:
         if not isinstance(log, Log):
             raise ShapeError(
-                f"holds a {type(log).__name__}", element=word, remedy="Read files with zveno.read_log(path, robot)"
+                f"holds a {type(log).__name__}",
+                element=word,
+                remedy="Read files with zveno.identification.read_log(path, robot)",
             )
     return given
+
+
+def _check_apart(given: Sequence[Log], held_out: Sequence[Log]) -> None:
+    """Raise an error if held-out logs share rows with fitted ones: their errors would not be held-out errors."""
+    for log in held_out:
+        block = next(log.blocks(LOOKED_AT))
+        some = np.unique(np.hstack([block.q, block.tau])[:: max(1, len(block) // SAMPLED)], axis=0)
+        for fitted in given:
+            again = np.zeros(len(some), dtype=bool)
+            for part in fitted.blocks():
+                rows = np.hstack([part.q, part.tau])
+                near = rows[np.isin(rows[:, 0], some[:, 0])]
+                again |= [bool((near == row).all(axis=1).any()) for row in some]
+            if again.mean() > 0.5:
+                raise ZvenoError(
+                    f"{log.source} has rows of {fitted.source}, which is fitted",
+                    element="validation",
+                    remedy="Give other recordings; without any, blocks of the logs are held out in turn",
+                )
 
 
 def _few(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Parameters on line: recursive least squares, sample by sample, with or without forgetting.
+"""Online estimation of parameters: recursive least squares, sample by sample, with or without forgetting.
 
 The triangular factor R of all rows so far is updated by a QR factorisation of [λ^½ R; new rows]: the same numbers
 as least squares over all rows at once, however long it runs.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .result import Identification
 
 
-class RecursiveEstimate:
+class RecursiveLeastSquares:
     """Parameters of an identified model that follow new samples.
 
     Args:
@@ -68,7 +68,7 @@ class RecursiveEstimate:
             self._R = np.concatenate([root, (root @ known.values)[:, None]], axis=1)
 
     def update(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike) -> np.ndarray:
-        """The parameters after one sample (n,) or several (m, n); all in the same filter, as from `predict`'s."""
+        """Return the parameters after one sample (n,) or several (m, n), filtered alike, as from `predict`'s."""
         states = [np.atleast_2d(np.asarray(x, dtype=float)) for x in (q, v, a, tau)]
         n = self.model.mechanism.n_v
         if any(x.shape != (len(states[0]), n) for x in states):
@@ -78,7 +78,7 @@ class RecursiveEstimate:
         return self.update_rows(W, states[3])
 
     def update_rows(self, W: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """The same from columns (m, n, p) and torques (m, n) that were filtered alike."""
+        """Return the same from columns (m, n, p) and torques (m, n) that were filtered alike."""
         m = len(W)
         age = np.sqrt(self.forgetting) ** np.arange(m - 1, -1, -1)
         rows = np.concatenate([W, tau[:, :, None]], axis=2) * (age[:, None, None] / self.sigma[:, None])
@@ -89,14 +89,14 @@ class RecursiveEstimate:
 
     @property
     def values(self) -> np.ndarray:
-        """(p,) parameters; those of least norm while samples do not determine them."""
+        """Parameters (p,); those of least norm while samples do not determine them."""
         p = self.model.n_columns
         R, scale = self._scaled()
         return np.linalg.lstsq(R[:p, :p], R[:p, p], rcond=1e-10)[0] / scale
 
     @property
     def std(self) -> np.ndarray:
-        """(p,) standard deviations for independent torques; infinite while samples do not determine a parameter."""
+        """Standard deviations (p,) for independent torques; infinite while samples do not determine a parameter."""
         p = self.model.n_columns
         R, scale = self._scaled()
         _, s, Vt = np.linalg.svd(R[:p, :p])

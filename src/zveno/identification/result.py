@@ -1,4 +1,4 @@
-"""What `identify` returns."""
+"""Result of `identify`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from numpy.typing import ArrayLike
 
 from ..base_parameters.result import BaseParameters
 from ..errors import ZvenoError, ZvenoWarning
-from ..io.results import Result, registered
+from ..io.results import registered
 from ..io.write import write_model
 from ..mechanism import Mechanism
+from ..report.description import Description
+from ..report.result import Result
 from .consistency import PRIOR_SHARE
 from .essential import essential_parameters
 from .faults.fault import UNSEEN, Fault
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class Identification(Result):
-    """The dynamics that explain recorded torques, and how well.
+    """Dynamics that explain recorded torques, with their accuracy.
 
     The identified model is physically consistent: every link is a body that can exist. `base_values` beside it is
     the least-squares estimate, which fits the rows best and may belong to no body.
@@ -55,17 +57,17 @@ class Identification(Result):
         load: parameters that predict the load of load-dependent friction.
         parameters: (n_parameters,) all parameters of links and drives of the consistent estimate.
         unknown_places: places in `parameters` that were estimated; unknown_std, prior_share: standard deviation,
-            and the variance left over that of the prior alone: 1 for what is only prior.
-        prior: "cad", "geometry" or "none". repaired: link → what was wrong with the prior's numbers.
+            and the variance left over that of the prior alone: 1 for prior only.
+        prior: "cad", "geometry" or "none". repaired: link → fault of the prior's parameters.
         consistency_cost: squared deviation of the consistent from the least-squares estimate, in variances.
         sigma: (n,) standard deviation of the residuals of the fit.
         condition: of the scaled columns.
         converged: whether the consistent estimate was reached.
-        choices: how recordings were prepared.
-        validation: errors on what was not fitted.
-        judgement: which joints the model may be used for, and why not.
-        notes: what should be known beside.
-        faults: what is wrong with the recordings.
+        choices: preparation of the recordings.
+        validation: errors on data not fitted.
+        judgement: joints the model may be used for, and reasons against the others.
+        notes: further remarks.
+        faults: faults of the recordings.
         inputs: hash of the logs and options.
         torques: functions of the user's torque columns; not kept in files.
     """
@@ -115,7 +117,7 @@ class Identification(Result):
 
     @property
     def summary(self) -> str:
-        """The verdict in a sentence or two."""
+        """Conclusion in a sentence or two."""
         counted = f"{len(self.names)} parameters of {len(self.joint_names)} joints"
         others = len(self.nominal.joint_names) - len(self.joint_names)
         counted += f" ({others} not recorded, taken as locked)" if others else ""
@@ -123,22 +125,28 @@ class Identification(Result):
 
     @property
     def verdict(self) -> str:
-        """What it all means, in words."""
+        """Conclusion in words."""
         return self.judgement.text
+
+    def describe(self) -> Description:
+        """Return the description that text, figures and pages show."""
+        from ._describe import describe_identification
+
+        return describe_identification(self)
 
     @property
     def unseen(self) -> str:
-        """What torques cannot show, however they are recorded."""
+        """Quantities that torques cannot show, however they are recorded."""
         return UNSEEN
 
     @property
     def std(self) -> np.ndarray:
-        """(p,) standard deviations of `values`."""
+        """Standard deviations (p,) of `values`."""
         return np.sqrt(self.covariance.diagonal())
 
     @property
     def base_std(self) -> np.ndarray:
-        """(p,) standard deviations of `base_values`; infinite where the motion does not show a parameter."""
+        """Standard deviations (p,) of `base_values`; infinite where the motion does not show a parameter."""
         return np.sqrt(self.base_covariance.diagonal())
 
     @property
@@ -148,13 +156,13 @@ class Identification(Result):
 
     @cached_property
     def essential(self) -> tuple[str, ...]:
-        """Parameters that cannot be left out without the data objecting."""
+        """Parameters that cannot be left out without a significant misfit."""
         chosen = essential_parameters(self.base_values, self.base_covariance, np.isfinite(self.base_std))
         return tuple(name for name, kept in zip(self.names, chosen, strict=True) if kept)
 
     @property
     def only_prior(self) -> tuple[str, ...]:
-        """Link and rotor parameters that the data say little or nothing about: they are the prior's."""
+        """Link and rotor parameters that the data hardly determine: they are the prior's."""
         names = self.base.parameter_names
         pairs = zip(self.unknown_places, self.prior_share, strict=True)
         return tuple(names[place] for place, share in pairs if share > PRIOR_SHARE)
@@ -185,7 +193,7 @@ class Identification(Result):
         )
 
     def with_torques(self, torques: Mapping[str, TorqueFunction]) -> Identification:
-        """The same result with functions of its torque columns, which a file does not hold."""
+        """Return the same result with functions of its torque columns, which a file does not hold."""
         from dataclasses import replace
 
         other = replace(self)
@@ -193,7 +201,8 @@ class Identification(Result):
         return other
 
     def predict(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, level: float = 0.95) -> Prediction:
-        """Torques (..., n) of a motion, their standard deviation, and a band that covers a share `level` of rows.
+        """Predict torques (..., n) of a motion, their standard deviation, and a band that covers a share `level` of
+        rows.
 
         q, v and a are those of the recorded joints, (..., n). The band is that of torques in the identified band
         (`choices.band`): torques as recorded have noise above it.
@@ -206,22 +215,22 @@ class Identification(Result):
 
     @cached_property
     def robot(self) -> Robot:
-        """The robot with the consistent inertias and rotors, and as much of the friction as drives can hold."""
+        """Robot with the consistent inertias and rotors, and as much of the friction as drives can hold."""
         return self._robot(self._identified[0])
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What of the identified model `robot` and model files cannot hold."""
+        """Parts of the identified model that `robot` and model files cannot hold."""
         return self._identified[1]
 
     def write(self, path: str | PathLike[str]) -> Path:
-        """Write the identified robot as .urdf or another model file; a `ZvenoWarning` says what it cannot hold."""
+        """Write the identified robot as .urdf or another model file; a `ZvenoWarning` names what it cannot hold."""
         if self.left_out:
             warnings.warn("; ".join(self.left_out), ZvenoWarning, stacklevel=2)
         return write_model(self._identified[0], path)
 
     def export_c(
-        self, directory: str | PathLike[str] = ".", *, single: bool = False, force: bool = False
+        self, directory: str | PathLike[str] = ".", *, single: bool = False, overwrite: bool = False
     ) -> Export:
-        """C sources of the identified inverse dynamics in base parameters, with all of its friction."""
-        return export_identified(self, directory, single=single, force=force)
+        """Write C sources of the identified inverse dynamics in base parameters, with all of its friction."""
+        return export_identified(self, directory, single=single, force=overwrite)

@@ -1,4 +1,4 @@
-"""Rows of the regression: columns and torques through the same filter, decimated, rest left out."""
+"""Rows of the regression: columns and torques through the same filter, decimated, without rest."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .preparation import Preparation
 BINS = np.geomspace(1e-6, 1e6, 4097)
 """Edges of the histogram of velocities, rad/s or m/s: 0.7 % apart."""
 HIGH = 0.99
-"""Percentile of |v| that stands for a joint's large velocities."""
+"""Percentile of |v| that represents a joint's large velocities."""
 REST = 0.02
-"""Rows of a joint with less than this share of its large velocities are at rest and left out."""
+"""Share of its large velocities below which rows of a joint are at rest and left out."""
 
 
 Reference = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""(q, v, a), each (m, n), → torques (m, n) of a model without unknowns, to compare with."""
+"""Function (q, v, a), each (m, n), → torques (m, n) of a model without unknowns, to compare with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class Rows:
 
 
 def large_velocities(preparation: Preparation, elements: np.ndarray) -> tuple[np.ndarray, int]:
-    """(k,) the 99th percentile of the velocity along every row of `elements` (k, n), and how many were seen."""
+    """Return the 99th percentile (k,) of the velocity along every row of `elements` (k, n), and the number seen."""
     counts = np.zeros((len(elements), len(BINS) + 1))
     seen = 0
     for motion in preparation.motions():
@@ -66,7 +66,7 @@ def large_velocities(preparation: Preparation, elements: np.ndarray) -> tuple[np
 
 
 def block_edges(preparation: Preparation, rest: np.ndarray, blocks: int) -> np.ndarray:
-    """(blocks − 1,) places between blocks that hold equally much motion: rest before and after does not count."""
+    """Return the places (blocks − 1,) between blocks of equal motion: rest before and after does not count."""
     bins = 4096
     counts = np.zeros(bins)
     for motion in preparation.motions():
@@ -86,10 +86,10 @@ def rows_of(
     shifts: Sequence[float] = (0.0,),
     references: Sequence[Reference] = (),
 ) -> Iterator[Rows]:
-    """All rows of the regression.
+    """Generate all rows of the regression.
 
     Args:
-        preparation: how they are prepared.
+        preparation: their preparation.
         model: whose columns they hold.
         rest: (n,) velocities below which a joint is at rest.
         loads: (n_inertial, variants) parameters that predict the load, for columns that need it.

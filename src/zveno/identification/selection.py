@@ -1,9 +1,9 @@
-"""Friction chosen joint by joint: terms that explain rows they were not fitted to.
+"""Selection of friction joint by joint: terms that explain held-out rows.
 
 A candidate adds one column to one joint. Its fit follows from that of the model without it by one bordering step,
 so that all candidates, folds and outer folds together cost less than a second. The joint's own friction is held to
 dissipate on both sides of the comparison, with all other parameters following: a gain that needs a term with the
-wrong sign is none.
+wrong sign does not count.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from .friction import CHOICES
 from .model import FrictionColumn, TorqueModel, friction_columns
 
 GAIN = 0.05
-"""Share by which a joint's held-out error must fall for a further term; and no block may lose by it, since a gain
-that comes from some blocks only is luck or a term that extrapolates badly."""
+"""Share by which a joint's held-out error must fall for a further term. No block may lose by it, since a gain from
+some blocks only is chance or a term that extrapolates badly."""
 ROUNDS = 2
-"""Terms that a joint may gain."""
+"""Maximum number of terms that a joint may gain."""
 DEPENDENT = 1e-9
-"""Share of a column's square that the others must leave of it."""
+"""Share of a column's square that must remain independent of the others."""
 
 
 def with_candidates(model: TorqueModel, terms: Sequence[str], motor_terms: Sequence[str]) -> TorqueModel:
-    """The model with every candidate at every joint, beside the terms that are there in any case."""
+    """Return the model with every candidate at every joint, beside the terms that are present in any case."""
     return model.with_friction(friction_columns(model.elements, (*terms, *CHOICES), motor_terms))
 
 
@@ -40,13 +40,13 @@ def chosen_friction(
     blocks: Sequence[int],
     variant: int = 0,
 ) -> tuple[FrictionColumn, ...]:
-    """Friction columns for the rows of some blocks, by cross-validation among these blocks.
+    """Choose friction columns for the rows of some blocks, by cross-validation among these blocks.
 
     Args:
         model: with all candidate columns.
-        start: columns that are there in any case.
+        start: columns that are present in any case.
         parts: normal equations of every block over all columns.
-        blocks: those that may be looked at.
+        blocks: those that may be used.
         variant: of the load.
     """
     chosen = tuple(start)
@@ -69,8 +69,8 @@ def _better(
     variant: int,
     elements: set[int],
 ) -> list[FrictionColumn]:
-    """For every element the candidate that lowers the held-out error of its joint most, where that is more than
-    `GAIN` and no block loses."""
+    """Return, for every element, the candidate that lowers the held-out error of its joint most, if that is more
+    than `GAIN` and no block loses."""
     places = model.places(variant, chosen)
     families = {(c.element, _family(c)) for c in chosen if c.term in CHOICES}
     candidates: dict[int, list[FrictionColumn]] = {}
@@ -105,7 +105,7 @@ def _family(column: FrictionColumn) -> str:
 
 
 class _Folds:
-    """A weighted fit to some blocks, and how it changes with a further column and with friction that dissipates."""
+    """Weighted fit to some blocks, and its changes with a further column and with dissipative friction."""
 
     def __init__(self, normal: Normal, places: np.ndarray, sigma: np.ndarray):
         self.normal, self.places = normal, places
@@ -116,14 +116,15 @@ class _Folds:
     def errors(
         self, held: Normal, joint: int, own: np.ndarray, columns: Sequence[int], laws: Sequence[Parts]
     ) -> np.ndarray:
-        """(1 + columns,) squared errors of a joint on held-out rows: as it is, and with each further column.
+        """Return squared errors (1 + columns,) of a joint on held-out rows: unchanged, and with each further
+        column.
 
         With a further column c its parameter is δ = (g_c − hᵀx)/(H_cc − hᵀH⁻¹h), the others become x − H⁻¹h δ, and
         their covariance gains H⁻¹h hᵀH⁻¹/(H_cc − hᵀH⁻¹h).
 
         Args:
             held: the rows.
-            joint: whose error is asked for.
+            joint: joint whose error is requested.
             own: places in the fit of the friction that is held to dissipate.
             columns: of the further terms, among all.
             laws: parts of the joint's friction, without and with each further term.
@@ -157,7 +158,7 @@ class _Folds:
 
 
 def _dissipating(x: np.ndarray, covariance: np.ndarray, own: np.ndarray, law: Parts) -> np.ndarray:
-    """The estimate x whose parameters at `own` make a law that dissipates, all others following.
+    """Return the estimate x whose parameters at `own` form a dissipative law, all others following.
 
     Args:
         x: (p,) estimate.

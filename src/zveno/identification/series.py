@@ -1,4 +1,4 @@
-"""Recordings as pieces of fixed size on a uniform clock, whatever the blocks they are read in."""
+"""Recordings as chunks of fixed size on a uniform clock, independent of the blocks they are read in."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from ..io.logs.log import Log
 
 ROWS = 1 << 14
-"""Samples of a piece. Pieces are cut by count alone, so results do not depend on how a file is read."""
+"""Number of samples of a chunk. Chunks are cut by count alone, so results do not depend on how a file is read."""
 ENOUGH = 500_000
-"""Samples that are enough to find a band, a delay, the load or the distribution of residuals."""
+"""Number of samples that suffices to find a band, a delay, the load or the distribution of residuals."""
 JITTER = 0.02
-"""Times that differ from a uniform clock by less than this share of a step are taken as uniform."""
+"""Share of a step by which times may differ from a uniform clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +38,14 @@ class Piece:
     v: np.ndarray | None
 
     def copied(self) -> Piece:
-        """The same with arrays of its own: views would keep the blocks of a file that they are parts of."""
+        """Return the same chunk with arrays of its own: views would keep the blocks of a file alive."""
         v = None if self.v is None else self.v.copy()
         return replace(self, q=self.q.copy(), tau=self.tau.copy(), v=v)
 
 
 @dataclass(frozen=True)
 class Clock:
-    """The uniform clock of a log.
+    """Uniform clock of a log.
 
     Attributes:
         step: s.
@@ -60,10 +60,10 @@ class Clock:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """A log on its clock.
+    """Log on its clock.
 
     Attributes:
-        log: as it was read.
+        log: the original log.
         clock: the uniform one.
     """
 
@@ -71,10 +71,16 @@ class Recording:
     clock: Clock
     _some: dict[int, list[Piece]] = field(default_factory=dict)
 
-    def pieces(self, every: int = 1) -> Iterator[Piece]:
-        """Pieces of `ROWS` samples (the last of a segment may be shorter), or one of `every` of them.
+    @property
+    def longest(self) -> float:
+        """Duration of its longest segment, s."""
+        t = self.log.times
+        return max(float(t[end - 1] - t[first]) for first, end in self.log.segments)
 
-        Some pieces are kept, so that later looks at them read no file.
+    def pieces(self, every: int = 1) -> Iterator[Piece]:
+        """Generate chunks of `ROWS` samples (the last of a segment may be shorter), or one of `every` of them.
+
+        Some chunks are kept, so that later passes read no file.
         """
         if every == 1:
             return _pieces(self.log, self.clock)
@@ -85,7 +91,7 @@ class Recording:
 
 
 def recording_of(log: Log) -> Recording:
-    """The log on its clock: the mean step where all samples are close to it, else the usual (median) step."""
+    """Return the log on its clock: the mean step if all samples are close to it, else the median step."""
     t = log.times
     spans = sum(float(t[end - 1] - t[first]) for first, end in log.segments)
     step = spans / max(len(t) - len(log.segments), 1) or log.step
@@ -94,7 +100,7 @@ def recording_of(log: Log) -> Recording:
 
 
 def _is_uniform(t: np.ndarray, step: float) -> bool:
-    """Whether all times of a segment are close to those of a clock with this step."""
+    """Return True if all times of a segment are close to those of a clock with this step."""
     return all(
         abs(t[k : k + ROWS] - (t[0] + step * np.arange(k, min(k + ROWS, len(t))))).max() <= JITTER * step
         for k in range(0, len(t), ROWS)
@@ -102,7 +108,7 @@ def _is_uniform(t: np.ndarray, step: float) -> bool:
 
 
 def sparse(recordings: Sequence[Recording], longest: int) -> int:
-    """1, or the `every` whose pieces hold enough samples of long recordings.
+    """Return 1, or the `every` whose chunks hold enough samples of long recordings.
 
     Args:
         recordings: all of them together.
@@ -113,7 +119,7 @@ def sparse(recordings: Sequence[Recording], longest: int) -> int:
 
 
 def _pieces(log: Log, clock: Clock) -> Iterator[Piece]:
-    """All pieces of a log."""
+    """Generate all chunks of a log."""
     start = 0
     for first, rows in _on_clock(log, clock):
         t, q, tau, v = rows
@@ -122,7 +128,7 @@ def _pieces(log: Log, clock: Clock) -> Iterator[Piece]:
 
 
 def _on_clock(log: Log, clock: Clock) -> Iterator[tuple[bool, Rows]]:
-    """(whether a segment begins, rows on the clock)."""
+    """Generate (whether a segment begins, rows on the clock)."""
     before = None
     resampler: _Resampler | None = None
     for segment, rows in _segment_rows(log):
@@ -141,11 +147,11 @@ def _on_clock(log: Log, clock: Clock) -> Iterator[tuple[bool, Rows]]:
 
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]
-"""t, q, tau and v of consecutive rows."""
+"""Arrays t, q, tau and v of consecutive rows."""
 
 
 def _segment_rows(log: Log) -> Iterator[tuple[int, Rows]]:
-    """(segment, rows): pieces of `ROWS` rows that never reach from one segment into the next."""
+    """Generate (segment, rows): chunks of `ROWS` rows that never span two segments."""
     kept: list[Rows] = []
     count, segment = 0, None
     for block in log.blocks(ROWS):
@@ -184,7 +190,7 @@ def _joined(parts: list[Rows]) -> Rows:
 
 
 class _Resampler:
-    """Samples of one segment on a uniform clock: positions by cubics, torques and velocities by lines."""
+    """Resampler of one segment on a uniform clock: positions by cubics, torques and velocities by lines."""
 
     def __init__(self, step: float):
         self.step = step
@@ -210,7 +216,7 @@ class _Resampler:
         yield from self._full()
 
     def rest(self) -> Iterator[tuple[bool, Rows]]:
-        """What is left at the end of the segment."""
+        """Generate the remaining rows at the end of the segment."""
         if self.kept is not None and len(self.kept[0]) >= 4:
             count = int(np.floor((self.kept[0][-1] - self.start) / self.step + 1e-9)) + 1
             self._interpolate(self.kept, count)

@@ -1,4 +1,4 @@
-"""The band of a motion from its spectrum, and whether a recorded velocity comes late."""
+"""Band of a motion from its spectrum, and the lag of a recorded velocity."""
 
 from __future__ import annotations
 
@@ -11,20 +11,25 @@ from .filters import Stream, smoother
 from .series import Recording, sparse
 
 WINDOW = 4.0
-"""Seconds of a window of the spectrum: it tells frequencies 0.25 Hz apart."""
+"""Length of a spectrum's window, s: it resolves frequencies 0.25 Hz apart."""
 MOST_WINDOWS = 400
 POWER_SHARE = 0.95
 """Share of the velocity's power that counts as the motion."""
 HARMONICS = 6.0
-"""Torques reach further than the motion: centrifugal terms double frequencies, friction adds odd harmonics."""
+"""Ratio of the torque band to the motion's: centrifugal terms double frequencies, friction adds odd harmonics."""
 LOWEST_BAND = 2.0
-"""Hz; a slower motion has friction reversals that need this much."""
+"""Minimum band, Hz; friction reversals of a slower motion need this much."""
 HIGHEST_SHARE = 0.125
 """Largest band as a share of the sampling rate: the smoothing filters of the positions are 3.6 times as wide."""
+THIRDS, CERTAIN, HANN = 3, 4.0, 2.0
+"""Motion is separated from noise in thirds of an octave, by this many standard deviations of their power;
+neighbouring frequencies of a Hann window count twice in its variance."""
 MOST_LAG = 0.3
-"""s; the largest lag of a recorded velocity that is looked for."""
+"""Largest lag of a recorded velocity that is tried, s."""
+ALIKE = 0.25
+"""Largest difference of recorded and derived velocities, as a share of power, for a lag to be estimated."""
 LAG_ROWS = 100_000
-"""Samples that the lag is judged by: the first ones, which are minutes."""
+"""Number of samples that the lag is estimated from: the first ones, which are minutes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +38,7 @@ class Spectrum:
 
     Attributes:
         frequencies: (k,) Hz.
-        power: (k, n) of every joint's velocity, each scaled to a sum of 1.
+        power: (k, n) of every joint's velocity without the noise of positions, each scaled to a sum of 1.
     """
 
     frequencies: np.ndarray
@@ -41,9 +46,9 @@ class Spectrum:
 
     @property
     def band(self) -> float:
-        """Hz: what the torques are filtered to, from the frequencies that hold most of the motion's power.
+        """Band of the torques, Hz, from the frequencies that hold most of the motion's power.
 
-        The median over the joints that move, so that one joint's noise does not widen it.
+        It is the median over the joints that move.
         """
         moving = self.power.sum(axis=0) > 0
         if not moving.any():
@@ -54,7 +59,7 @@ class Spectrum:
 
 
 def velocity_spectrum(recordings: Sequence[Recording]) -> Spectrum:
-    """Welch's average over all logs; frequencies up to the lowest Nyquist frequency among them."""
+    """Compute Welch's average over all logs, without position noise, up to the lowest Nyquist frequency."""
     top = min(0.5 / recording.clock.step for recording in recordings)
     common = np.arange(0.0, top, 1.0 / WINDOW)
     total = 0.0
@@ -65,22 +70,53 @@ def velocity_spectrum(recordings: Sequence[Recording]) -> Spectrum:
         every = max(1, round(2 * clock.samples / thin / length / MOST_WINDOWS))
         window = np.hanning(length)[:, None]
         f = np.fft.rfftfreq(length, clock.step)
-        kept, count = None, 0
+        power, kept, windows, count = 0.0, None, 0, 0
+        longest = np.zeros((0, 1))
         for piece in recording.pieces(thin):
             q = piece.q if piece.first or kept is None or thin > 1 else np.concatenate([kept, piece.q])
             while len(q) > length:
                 if count % every == 0:
                     v = np.diff(q[: length + 1], axis=0)
-                    total = total + _interpolated(common, f, abs(np.fft.rfft(v * window, axis=0)) ** 2)
+                    power, windows = power + abs(np.fft.rfft(v * window, axis=0)) ** 2, windows + 1
                 q, count = q[length // 2 :], count + 1
             kept = q
-        if count == 0 and kept is not None:  # shorter than a window
-            v = np.diff(kept, axis=0) * np.hanning(len(kept) - 1)[:, None]
+            longest = max(longest, q, key=len)
+        if count == 0 and len(longest) > 4:  # shorter than a window
+            v = np.diff(longest, axis=0) * np.hanning(len(longest) - 1)[:, None]
             f = np.fft.rfftfreq(len(v), clock.step)
-            total = total + _interpolated(common, f, abs(np.fft.rfft(v, axis=0)) ** 2)
+            power, windows = abs(np.fft.rfft(v, axis=0)) ** 2, 1
+        if windows:
+            motion = _without_noise(np.asarray(power) / windows, f * clock.step, windows)
+            total = total + windows * _interpolated(common, f, motion)
     power = np.asarray(total)
     sums = power.sum(axis=0)
     return Spectrum(common, power / np.where(sums > 0, sums, 1.0))
+
+
+def _without_noise(power: np.ndarray, f: np.ndarray, windows: int) -> np.ndarray:
+    """Return the power (k, n) of the motion in the power of differences of positions.
+
+    White noise of positions gives c·4 sin²(πf). The upper half of the frequencies has no motion, so c is read
+    off there. Power above that floor counts in third octaves where it is significant.
+
+    Args:
+        power: (k, n) mean over windows.
+        f: (k,) cycles per sample, 0 … ½.
+        windows: number of averaged windows.
+    """
+    shape = (4.0 * np.sin(np.pi * f) ** 2)[:, None]
+    upper = f >= 0.25
+    floor = shape * (power[upper] / shape[upper]).mean(axis=0)
+    octave = np.floor(THIRDS * np.log2(np.maximum(f, f[1]) / f[1])).astype(int)
+    motion = np.zeros_like(power)
+    for number in np.unique(octave):
+        its = octave == number
+        excess = (power[its] - floor[its]).sum(axis=0)
+        scatter = np.sqrt(HANN * (floor[its] ** 2).sum(axis=0) / windows)
+        above = np.maximum(power[its] - floor[its], 0.0)
+        share = np.where(excess > CERTAIN * scatter, excess, 0.0) / np.maximum(above.sum(axis=0), 1e-300)
+        motion[its] = share * above
+    return motion
 
 
 def _interpolated(common: np.ndarray, f: np.ndarray, power: np.ndarray) -> np.ndarray:
@@ -88,14 +124,16 @@ def _interpolated(common: np.ndarray, f: np.ndarray, power: np.ndarray) -> np.nd
 
 
 def highest_band(recordings: Sequence[Recording]) -> float:
-    """Hz: the widest band that the sampling allows."""
+    """Return the widest band that the sampling allows, Hz."""
     return HIGHEST_SHARE * min(1.0 / recording.clock.step for recording in recordings)
 
 
 def velocity_lag(recording: Recording, cutoff: float) -> np.ndarray | None:
-    """(n,) seconds by which the recorded velocity comes after the derivative of the positions; NaN where at rest.
+    """Return the seconds (n,) by which the recorded velocity lags the derivative of the positions.
 
-    Found where their difference is least; None where no velocity was recorded.
+    It is NaN where they are not alike at any lag, as at rest.
+
+    The lag minimises their difference; None if no velocity was recorded.
     """
     stream_q = stream_v = None
     step = recording.clock.step
@@ -120,7 +158,7 @@ def velocity_lag(recording: Recording, cutoff: float) -> np.ndarray | None:
     shifts = np.arange(-(most // 3) // stride, most // stride + 1) * stride
     error = np.array([_difference(x, y, int(s)) for s in shifts])  # (shifts, n)
     lag = np.full(x.shape[1], np.nan)
-    for j in np.flatnonzero((x**2).sum(axis=0) > 0):
+    for j in np.flatnonzero(error.min(axis=0) < ALIKE * (x**2).mean(axis=0)):
         k = int(np.argmin(error[:, j]))
         offset = 0.0
         if 0 < k < len(shifts) - 1:
@@ -131,7 +169,7 @@ def velocity_lag(recording: Recording, cutoff: float) -> np.ndarray | None:
 
 
 def position_noise(recording: Recording) -> np.ndarray:
-    """(n,) standard deviation of the noise of positions, from third differences of the first piece."""
+    """Return the standard deviation (n,) of the noise of positions, from third differences of the first chunk."""
     piece = next(recording.pieces())
     if len(piece.q) < 4:
         return np.zeros(piece.q.shape[1])
@@ -140,7 +178,7 @@ def position_noise(recording: Recording) -> np.ndarray:
 
 
 def _difference(x: np.ndarray, y: np.ndarray, shift: int) -> np.ndarray:
-    """Mean square of y(t + shift) − x(t)."""
+    """Return the mean square of y(t + shift) − x(t)."""
     if shift >= 0:
         d = y[shift:] - x[: len(x) - shift]
     else:

@@ -1,4 +1,4 @@
-"""How well torques are predicted that were not fitted: errors, their correlation in time, bands that cover."""
+"""Validation on torques that were not fitted: errors, their correlation in time, and prediction bands."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
 STEP, TOP = 0.01, 12.0
 """Resolution and range of the histogram of residuals, in units of their rms."""
 SHOWN = 4000
-"""Rows that are kept for pictures."""
+"""Number of rows kept for figures."""
 
 
 @registered
 @dataclass(frozen=True, eq=False)
 class Series:
-    """Rows for pictures: torques in the band, predicted by fits that did not see them.
+    """Rows for figures: torques in the band, predicted by fits without them.
 
     Attributes:
         t: (m,) s. log: (m,) number of the log. interval: s between rows.
@@ -59,10 +59,10 @@ class Validation:
         overall: model → the same over all joints together.
         by_block: (blocks, n) errors of the identified model.
         rms: (n,) rms of the identified model's errors, N·m or N. torque_rms: (n,) of the torques.
-        correlated: (n,) how many rows of the residual count as one, for a window of 1 s; 1 is white.
+        correlated: (n,) number of residual rows per independent row, for a window of 1 s; 1 is white.
         levels: shares of rows; quantiles: (levels, n) half widths of bands that cover them, in units of rms.
         coverage: (levels, n) share covered by bands from the other blocks.
-        series: rows for pictures.
+        series: rows for figures.
     """
 
     held_out: str
@@ -79,7 +79,7 @@ class Validation:
 
 
 def validated(problem: Problem, found: Survey, fit: Fit, references: tuple[Reference, ...]) -> Validation:
-    """Errors on held-out logs if there are any, on held-out blocks otherwise."""
+    """Compute errors on held-out logs if there are any, on held-out blocks otherwise."""
     if problem.held_out:
         preparation, edges = _of_logs(problem, found)
         rows = rows_of(preparation, fit.model, found.rest, found.loads, (0.0,), references)
@@ -122,7 +122,7 @@ def validated(problem: Problem, found: Survey, fit: Fit, references: tuple[Refer
 
 
 def _of_logs(problem: Problem, found: Survey) -> tuple[Preparation, np.ndarray]:
-    """Held-out logs prepared in the same way, one block each."""
+    """Return held-out logs prepared in the same way, one block each."""
     recordings = tuple(map(recording_of, problem.held_out))
     preparation = replace(found.preparation, recordings=recordings, _kept={})
     samples = np.array([recording.clock.samples for recording in recordings], dtype=float)
@@ -130,7 +130,7 @@ def _of_logs(problem: Problem, found: Survey) -> tuple[Preparation, np.ndarray]:
 
 
 def _friction_only(problem: Problem, fit: Fit) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Fits of friction and offsets alone, for every block or log."""
+    """Return fits of friction and offsets alone, for every block or log."""
     model = fit.model
     offsets = np.flatnonzero(model.weightless)
     plain = [c for c in fit.whole.friction if c.term != "load"]
@@ -149,7 +149,7 @@ def _ratio(squares: np.ndarray, power: np.ndarray) -> np.ndarray:
 
 
 class _Statistics:
-    """Residuals of held-out rows: their distribution, their correlation, and some rows to show."""
+    """Residuals of held-out rows: their distribution, their correlation, and some rows for figures."""
 
     def __init__(self, fit: Fit, fits: Sequence[tuple[np.ndarray, np.ndarray]], rms: np.ndarray, edges: np.ndarray):
         self.model, self.edges, self.rms = fit.model, edges, np.where(rms > 0, rms, 1.0)
@@ -200,11 +200,11 @@ class _Statistics:
         self.before = joined[-(lags - 1) :] if lags > 1 else joined[:0]
 
     def correlated(self) -> np.ndarray:
-        """(n,) variance of sums over a second, over that of independent rows."""
+        """Return the variance (n,) of sums over a second, over that of independent rows."""
         return self.sums / np.where(self.squares > 0, self.squares, 1.0)
 
     def bands(self) -> tuple[np.ndarray, np.ndarray]:
-        """Half widths for every level from all blocks, and what those from the other blocks cover in each."""
+        """Return half widths for every level from all blocks, and the coverage in each of those from the others."""
         whole = self.counts.sum(axis=0)
         quantiles = np.array([[_quantile(row, level) for row in whole] for level in LEVELS])
         covered = np.zeros((len(LEVELS), len(whole)))
@@ -218,7 +218,7 @@ class _Statistics:
         return quantiles, covered / np.where(total > 0, total, 1.0)
 
     def series(self) -> Series:
-        """The rows that were kept."""
+        """Return the rows that were kept."""
         if not self.kept:
             n = len(self.rms)
             empty = np.zeros((0, n))
@@ -230,7 +230,7 @@ class _Statistics:
 
 
 def _quantile(counts: np.ndarray, level: float) -> float:
-    """Upper edge of the bin in which a share of the counts is reached; 0 without counts."""
+    """Return the upper edge of the bin in which a share of the counts is reached; 0 without counts."""
     total = counts.sum()
     if not total:
         return 0.0

@@ -1,4 +1,4 @@
-"""What the figures mean, in words: which joints the model may be used for, and why not."""
+"""Conclusion in words: joints the model may be used for, and reasons against the others."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from .survey import Choices
 from .validation import Validation
 
 LARGEST_ERROR = 0.3
-"""Held-out error from which a joint's torques are not predicted in a useful sense: 9 % of their power is left."""
+"""Held-out error from which predictions of a joint's torques are not useful: 9 % of their power is left."""
 BETTER = 0.9
-"""The error must be below this share of that of models which need no recording, or nothing was learnt; and overall
-below this share of that of friction alone, or nothing was learnt about inertia."""
+"""Share of the error of models without a recording that the error must be below, or nothing was learnt; and overall
+share of the error of friction alone, or nothing was learnt about inertia."""
 FOREIGN = {
     "geometry": "other joint axes. Is it a recording of this robot?",
     "joint zero": "another zero of a joint. Are positions counted from the model's zeros?",
 }
-"""Faults by which the chain is not the model's, and what is asked then."""
+"""Faults by which the chain is not the model's, with a question to the user."""
 COARSE = 0.25
-"""Error of a joint that is usable but to be taken with care."""
+"""Error of a joint that is usable with care."""
 
 
 @registered
 @dataclass(frozen=True)
 class Verdict:
-    """Whether the identified model can be used.
+    """Usability of the identified model.
 
     Attributes:
-        usable: whether all joints are.
-        joints: (n,) of every joint.
-        reasons: joint → why it is not usable.
-        text: all of it in words.
+        usable: whether all joints are usable.
+        joints: (n,) whether each joint is usable.
+        reasons: joint → reason why it is not usable.
+        text: conclusion in words.
     """
 
     usable: bool
@@ -51,12 +51,12 @@ def judged(
     unseen: Sequence[str],
     faults: Sequence[Fault],
 ) -> Verdict:
-    """The verdict on an identification.
+    """Return the conclusion about an identification.
 
     Args:
         names: joints.
-        validation: errors on what was not fitted.
-        choices: how rows were prepared.
+        validation: errors on data not fitted.
+        choices: preparation of the rows.
         unseen: parameters that the motion does not show.
         faults: of the recordings.
     """
@@ -100,7 +100,8 @@ def judged(
     if unseen:
         shown = ", ".join(unseen[:8]) + (f" and {len(unseen) - 8} more" if len(unseen) > 8 else "")
         text += f" The motion does not show {shown}."
-    if np.isfinite(choices.velocity_lag).any() and not choices.recorded_velocity.all():
-        worst = np.nanmax(abs(choices.velocity_lag))
+    late = np.isfinite(choices.velocity_lag) & ~choices.recorded_velocity
+    if late.any():
+        worst = abs(choices.velocity_lag[late]).max()
         text += f" Recorded velocities come up to {1e3 * worst:.0f} ms late and were not used."
     return Verdict(all(joints), joints, reasons, text)

@@ -1,10 +1,5 @@
-"""Inverse kinematics: all solutions of any chain, by scanning in functions of numbers and faster routes."""
+"""Inverse kinematics: all solutions of any chain, paths, whole bodies and workspaces."""
 
-from .ik_problem import IkProblem as IkProblem
-from .ik_problem import Task as Task
-from .ik_problem import problem_of as problem_of
-from .solutions import Family as Family
-from .solutions import Raw as Raw
-from .solutions import Solutions as Solutions
-from .solve import solve_ik as solve_ik
-from .solve import solver_for as solver_for
+from .._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

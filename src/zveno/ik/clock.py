@@ -1,6 +1,6 @@
-"""The time a call of `solve_ik` may take: what can be long asks between its steps whether the time is over.
+"""Time limit of a call of `solve_ik`: long computations check between their steps whether the time is over.
 
-Whoever stops early lowers what is claimed of the poses it leaves, and says `OVER`.
+Stopping early lowers the status of the poses that are left, with the note `OVER`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _deadline: ContextVar[float] = ContextVar("deadline of inverse kinematics", defa
 
 @contextmanager
 def until(deadline: float) -> Iterator[None]:
-    """Everything inside should end at this moment of `time.monotonic()`."""
+    """Set the moment of `time.monotonic()` at which everything inside should end."""
     token = _deadline.set(deadline)
     try:
         yield
@@ -26,6 +26,6 @@ def until(deadline: float) -> Iterator[None]:
 
 
 def time_is_over() -> bool:
-    """Whether the call that this is a part of should end."""
+    """Return True if the current call should end."""
     deadline = _deadline.get()
     return deadline < math.inf and time.monotonic() > deadline

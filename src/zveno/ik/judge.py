@@ -13,13 +13,13 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from ..errors import ShapeError, ZvenoError
-from ..io.results import Result, hash_of, registered
+from ..io.results import hash_of, registered
+from ..report.result import Result
 from ..spatial.exact_numbers import required_flint
 from .checks.judgement import SLACK
 from .ik_problem import TURN, IkProblem, problem_of
 from .redundant.locked_joints import LOCKED
 from .solutions import (
-    CHOSEN,
     COMPLETE,
     EXCLUDED,
     FAMILY,
@@ -38,26 +38,26 @@ from .solve import certified_solutions
 VERDICTS = ("proved", "refuted", "not proved")
 _PROVED, _REFUTED, _NOT_PROVED = range(3)
 _ALL = (COMPLETE, PROVED)
-_SOME = (UNDECIDED, CHOSEN, SAMPLED)
+_SOME = (UNDECIDED, SAMPLED)
 _NONE = (UNREACHABLE, PROVED_UNREACHABLE)
 _NONE_INSIDE = (EXCLUDED, PROVED_EXCLUDED)
 TOLERANCE = 1e-7
-"""Radians and metres by which a configuration in floats may miss the exact solution that it stands for."""
+"""Largest distance, radians and metres, of a configuration in floats from its exact solution."""
 SAME_WINDING = 1e-12
 """Radians by which configurations that differ by whole turns only may differ besides."""
 
 
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
-class IkVerdict(Result):
-    """What a proof says of the answers for a batch of poses.
+class Proof(Result):
+    """Conclusions of a proof on the answers for a batch of poses.
 
     Attributes:
         codes: (*batch) 0 proved, 1 refuted, 2 not proved.
-        reasons: by flat pose number, what was proved or why it is refuted or not proved.
+        reasons: by flat pose number, the proved statement, or why it is refuted or not proved.
         proof: all solutions with a proof, limits disregarded.
         batch: shape of the batch.
-        inputs: hash of what it was computed from.
+        inputs: hash of the inputs.
     """
 
     kind: ClassVar[str] = "verdict on inverse kinematics"
@@ -76,7 +76,7 @@ class IkVerdict(Result):
 
     @property
     def summary(self) -> str:
-        """What came out, in a sentence or two."""
+        """Summarize the result in a sentence or two."""
         if not self.batch:
             return f"{self.status.capitalize()}: {self.reasons[0]} ({self.proof.exact_problem})"
         parts = [f"{int(np.sum(self.codes == k))} {word}" for k, word in enumerate(VERDICTS)]
@@ -85,22 +85,18 @@ class IkVerdict(Result):
         return f"{int(np.prod(self.batch))} answers: {', '.join(parts)}{first}"
 
 
-def prove(solutions: Solutions, tolerance: float = TOLERANCE) -> IkVerdict:
-    """Whether answers of inverse kinematics are right, pose by pose: "proved", "refuted" or "not proved".
+def prove(solutions: Solutions, tolerance: float = TOLERANCE) -> Proof:
+    """Prove answers of inverse kinematics, pose by pose: "proved", "refuted" or "not proved".
 
-    What an answer claims follows from its status: all solutions ("complete"), none ("unreachable", "excluded by
-    limits"), continua ("family", "sampled": refuted by a proof that solutions are isolated), or only that each
-    configuration listed is a solution ("undecided", "chosen").
+    The status of an answer states its guarantee: all solutions ("complete"), none ("unreachable", "excluded by
+    limits"), continua ("self-motion", "sampled": refuted by a proof that solutions are isolated), or only that each
+    configuration listed is a solution ("undecided").
 
     Args:
-        solutions: what `solve_ik` returned, by any method.
+        solutions: result of `solve_ik`, by any method.
         tolerance: radians and metres by which a listed configuration may miss the exact solution.
     """
     required_flint()
-    if not isinstance(solutions, Solutions):
-        raise ZvenoError(
-            "is not an answer of inverse kinematics", element="solutions", remedy="Give what solve_ik returned"
-        )
     if not (np.isfinite(tolerance) and tolerance > 0):
         raise ShapeError(f"is {tolerance}", element="tolerance", remedy="Give a positive number")
     problem = _asked(solutions)
@@ -108,26 +104,26 @@ def prove(solutions: Solutions, tolerance: float = TOLERANCE) -> IkVerdict:
     codes, reasons = np.zeros(solutions.batch, int), {}
     for flat, pose in enumerate(np.ndindex(*solutions.batch)):
         codes[pose], reasons[flat] = _judged(problem, solutions, proof, pose, tolerance)
-    return IkVerdict(codes, reasons, proof, solutions.batch, hash_of(solutions.inputs, proof.inputs, tolerance))
+    return Proof(codes, reasons, proof, solutions.batch, hash_of(solutions.inputs, proof.inputs, tolerance))
 
 
 def _asked(solutions: Solutions) -> IkProblem:
-    """The problem that was solved."""
+    """Return the problem that was solved."""
     question = solutions.question
     if question is None or solutions.mechanism is None:
         raise ZvenoError(
             "the answer does not hold what was asked",
             element="solutions",
-            remedy="Solve again with this version and give what solve_ik returned",
+            remedy="Solve again with this version and keep what robot.ik returns",
         )
     problem = problem_of(
         solutions.mechanism, solutions.frame, question.reference, False, question.task, question.held
     )
-    return replace(problem, lower=question.lower, upper=question.upper)
+    return problem.with_limits(question.lower, question.upper)
 
 
 def _without_limits(problem: IkProblem) -> IkProblem:
-    """The same without limits, but for those that hold a joint at one value."""
+    """Return the same problem without limits, but for those that hold a joint at one value."""
     held = _held(problem)
     return replace(
         problem, lower=np.where(held, problem.lower, -np.inf), upper=np.where(held, problem.upper, np.inf)
@@ -135,14 +131,14 @@ def _without_limits(problem: IkProblem) -> IkProblem:
 
 
 def _held(problem: IkProblem) -> np.ndarray:
-    """(n,) which joints of a redundant chain their limits hold at one value."""
+    """Return booleans (n,), True for joints of a redundant chain that their limits hold at one value."""
     return (problem.upper - problem.lower <= LOCKED * problem.units) & (problem.redundancy > 0)
 
 
 def _judged(
     problem: IkProblem, solutions: Solutions, proof: Solutions, pose: tuple[int, ...], tolerance: float
 ) -> tuple[int, str]:
-    """IkVerdict and reason for one pose."""
+    """Return proof and reason for one pose."""
     claim = int(solutions.codes[pose])
     if int(proof.codes[pose]) == NOT_PROVED:
         return _NOT_PROVED, proof.reason(*pose).partition(" (")[0].removeprefix("Not proved: ")
@@ -153,7 +149,7 @@ def _judged(
     over[:, _held(problem)] = -np.inf
     surely_inside, may_be_inside = np.all(over < -slack, axis=1), np.all(over <= slack, axis=1)
     flat = int(np.ravel_multi_index(pose, solutions.batch)) if solutions.batch else 0
-    if claim == FAMILY or (claim == SAMPLED and flat in solutions.families):
+    if claim == FAMILY or (claim == SAMPLED and flat in solutions.self_motions):
         return _REFUTED, f"there are no continua: {len(exact)} isolated solutions are all"
     if claim in _NONE:
         return (_REFUTED, f"{len(exact)} solutions exist") if len(exact) else (_PROVED, "there is no solution")
@@ -178,12 +174,12 @@ def _compared(
     every: bool,
     tolerance: float,
 ) -> tuple[int, str]:
-    """Listed configurations (s, n) against exact solutions (m, n), of which the required ones must be there."""
+    """Compare listed configurations (s, n) with exact solutions (m, n); the required ones must be there."""
     listed = listed[_first_of_windings(problem, listed)]
     off = np.abs(problem.difference(listed[:, None], exact[None])).max(axis=-1, initial=0.0)
     near = off <= tolerance
     if not near.any(axis=1).all():
-        return _REFUTED, f"number {int(np.argmin(near.any(axis=1))) + 1} of those listed is no solution"
+        return _REFUTED, f"number {int(np.argmin(near.any(axis=1))) + 1} of those listed is not a solution"
     rows, columns = linear_sum_assignment(np.where(near, off, 1.0))
     matched = near[rows, columns]
     if len(rows) < len(listed) or not matched.all():
@@ -195,12 +191,12 @@ def _compared(
 
 
 def _coordinates(problem: IkProblem, q: np.ndarray) -> np.ndarray:
-    """(s, n) of the chain from configurations (s, n_q)."""
+    """Return chain coordinates (s, n) of configurations (s, n_q)."""
     return q[:, [step.index or 0 for step in problem.steps]]
 
 
 def _first_of_windings(problem: IkProblem, x: np.ndarray) -> np.ndarray:
-    """Rows of x (s, n) without those that differ from an earlier one by whole turns only, and do differ."""
+    """Return rows of x (s, n) without those that differ from an earlier one by whole turns only, and do differ."""
     turns = np.where(problem.turning, np.round((x[:, None] - x[None]) / TURN), 0.0)
     rest = np.abs(x[:, None] - x[None] - TURN * turns).max(axis=-1, initial=0.0)
     wound = (rest < SAME_WINDING) & turns.any(axis=-1)

@@ -8,10 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms import linear
-from ..kernels.door import compiled
-from ..kernels.math import maximum, minimum
+from ..kernels.compile import compiled
+from ..kernels.ops import maximum, minimum
 from .ik_problem import IkProblem
-from .objectives import weighted
 from .pose_error import error
 
 CONVERGED = 1e-22
@@ -33,14 +32,14 @@ class Lanes(NamedTuple):
 
 
 def lanes_of(problem: IkProblem, T: np.ndarray) -> Lanes:
-    """Targets (k, 4, 4) in the chain's own units."""
+    """Convert targets (k, 4, 4) to the chain's own units."""
     targets = (problem.end_transforms[0] @ T)[..., :3, :].copy()
     targets[..., 3] /= problem.length
     return Lanes(targets, problem.tool)
 
 
 def damped_step(J: list[Any], e: Any, damping: Any) -> Any:
-    """δ with (JᵀJ + μ) δ = Jᵀe, J by columns; by (JJᵀ + μ) where there are fewer equations than unknowns."""
+    """Solve (JᵀJ + μ) δ = Jᵀe for δ, J by columns; by (JJᵀ + μ) if there are fewer equations than unknowns."""
     n, m = len(J), len(e)
     if m < n:
         rows = [[J[k][i] for k in range(n)] for i in range(m)]
@@ -53,7 +52,7 @@ def damped_step(J: list[Any], e: Any, damping: Any) -> Any:
 
 @lru_cache(maxsize=128)
 def newton_kernel(problem: IkProblem, frozen: tuple[int, ...] = (), clamped: bool = False) -> Any:
-    """The kernel (x, target, tool[, lower, upper]) → (x after `UNROLLED` iterations, squared error).
+    """Return the kernel (x, target, tool[, lower, upper]) → (x after `UNROLLED` iterations, squared error).
 
     Args:
         problem: the chain.
@@ -86,17 +85,16 @@ def _newton(problem: IkProblem, x, target, tool, frozen):
 
 
 @lru_cache(maxsize=64)
-def marquardt_kernel(problem: IkProblem, objective: str = "squares") -> Any:
-    """The kernel (x, target, tool, damping) → (candidate, Φ at x, |gradient|²), Φ as `objectives` has it."""
+def marquardt_kernel(problem: IkProblem) -> Any:
+    """Return the kernel (x, target, tool, damping) → (candidate, squared error at x, |gradient|²)."""
     inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4), "damping": ()}
-    return compiled(_marquardt_step, inputs, constants=(problem, objective), name="ik_marquardt")
+    return compiled(_marquardt_step, inputs, constants=(problem,), name="ik_marquardt")
 
 
-def _marquardt_step(problem: IkProblem, objective: str, x, target, tool, damping):
+def _marquardt_step(problem: IkProblem, x, target, tool, damping):
     at = error(problem, x, target, tool, exact=True)
-    value, e, J = weighted(objective, at.e, at.J)
-    gradient = [_dot(column, e) for column in J]
-    return x - damped_step(J, e, damping), value, _dot(gradient, gradient)
+    gradient = [_dot(column, at.e) for column in at.J]
+    return x - damped_step(at.J, at.e, damping), at.e @ at.e, _dot(gradient, gradient)
 
 
 def newton(
@@ -108,12 +106,12 @@ def newton(
     frozen: tuple[int, ...] = (),
     box: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """x (k, n) after damped Newton from each row, for targets (k, 3, 4), and the squared errors (k,).
+    """Run damped Newton from each row x (k, n), for targets (k, 3, 4); return x and the squared errors (k,).
 
-    A lane keeps what it is when it has arrived, whatever the others do: no answer depends on the batch. Lanes are
+    A converged lane does not change, whatever the others do: no answer depends on the batch. Lanes are
     taken out of the batch when a quarter of it has.
     """
-    kernel = newton_kernel(problem, frozen, box is not None)
+    kernel = newton_kernel(problem.base, frozen, box is not None)
     limits = () if box is None else box
     x = np.array(x, dtype=float)
     squared = np.full(len(x), np.inf)
@@ -138,9 +136,8 @@ def descend(
     tool: np.ndarray,
     box: Any = None,
     iterations: int = 60,
-    objective: str = "squares",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Levenberg–Marquardt from each row: x (k, n) and values of the objective (k,), never worse than at the start.
+    """Run Levenberg–Marquardt from each row: x (k, n) and the squared errors (k,), never worse than at the start.
 
     A row that has come to its end stays as it is while others go on: no answer depends on the batch.
 
@@ -150,9 +147,8 @@ def descend(
         targets, tool: as `lanes_of` gives them.
         box: limits (lower, upper) in chain units; candidates are put back to them.
         iterations: at most.
-        objective: what is made least, see `zveno.ik.objectives`.
     """
-    kernel, arrived = marquardt_kernel(problem, objective), CONVERGED if objective == "squares" else CONVERGED**0.5
+    kernel = marquardt_kernel(problem.base)
     x = np.array(x, dtype=float)
     damping = np.full(len(x), 1e-2)
     going = np.ones(len(x), dtype=bool)
@@ -166,7 +162,7 @@ def descend(
         x = np.where(better[:, None], candidate, x)
         best = np.where(better, square, best)
         damping = np.clip(np.where(better, damping * 0.2, damping * 8.0), 1e-12, 1e8)
-        going &= ~((best < arrived) | (better & (gain <= 1e-16 * best)) | (damping >= 1e8) | (slope < 1e-28))
+        going &= ~((best < CONVERGED) | (better & (gain <= 1e-16 * best)) | (damping >= 1e8) | (slope < 1e-28))
         if not going.any():
             break
         candidate = kernel(x, targets, tool, damping)[0]

@@ -1,4 +1,4 @@
-"""The error of a chain's pose and its Jacobian, lengths over the chain's own: what kernels are traced from."""
+"""The error of a chain's pose and its Jacobian, lengths over the chain's own: the source of traced kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.math import cos, maximum, select, sin, sqrt
+from ..kernels.ops import cos, maximum, sin, sqrt, where
 from ..spatial.vectors import cross
 from .ik_problem import IkProblem
 
@@ -24,7 +24,7 @@ class Moved(NamedTuple):
 
 
 class Error(NamedTuple):
-    """e (m,), its Jacobian by columns (n of (m,)), and two measures of how far off the pose is."""
+    """e (m,), its Jacobian by columns (n of (m,)), and two measures of the pose error."""
 
     e: Any
     J: list[Any]
@@ -35,7 +35,7 @@ class Error(NamedTuple):
 
 
 def walk(problem: IkProblem, x: Any, tool: Any = None) -> Moved:
-    """Forward kinematics from the first step on; x in the chain's units, `tool` (3, 4) is C_n, in `length`."""
+    """Compute forward kinematics from the first step; x in the chain's units, `tool` (3, 4) is C_n, in `length`."""
     length = problem.length
     R, p = np.eye(3), np.zeros(3)
     axes, points = [], []
@@ -62,7 +62,7 @@ def walk(problem: IkProblem, x: Any, tool: Any = None) -> Moved:
 
 
 def twists(problem: IkProblem, moved: Moved) -> list[Any]:
-    """(v, w) of the frame for a unit rate of every coordinate."""
+    """Return (v, w) of the frame for a unit rate of every coordinate."""
     columns: list[Any] = [(np.zeros(3), np.zeros(3)) for _ in range(problem.n)]
     for step, axis, point in zip(problem.steps, moved.axes, moved.points, strict=True):
         if point is None:
@@ -77,7 +77,7 @@ def twists(problem: IkProblem, moved: Moved) -> list[Any]:
 
 
 def error(problem: IkProblem, x: Any, target: Any, tool: Any, exact: bool = False) -> Error:
-    """How far the chain at x is from a target (3, 4), for the problem's task.
+    """Return the error of the chain at x from a target (3, 4), for the problem's task.
 
     Positions in units of `length`; rotations as sin θ · axis with the plain angular Jacobian (cheap, and right to
     first order at solutions), or, where `exact`, as 2 sin(θ/2) · axis with its true Jacobian.
@@ -105,7 +105,7 @@ def error(problem: IkProblem, x: Any, target: Any, tool: Any, exact: bool = Fals
             rate = cross(w, a)
             J[k].extend(Rt[:, j] @ rate for j in (0, 1))
         along = a @ t
-        spread, wrong = spread + 2.0 * (1.0 - along), select(along < 0.0, WRONG_WAY, 0.0)
+        spread, wrong = spread + 2.0 * (1.0 - along), where(along < 0.0, WRONG_WAY, 0.0)
     elif task.rotation:
         whole = len(task.rotation) == 3
         # The turn from the target to the frame, in reference axes if all of it counts, else in the target's own.
@@ -125,7 +125,7 @@ def error(problem: IkProblem, x: Any, target: Any, tool: Any, exact: bool = Fals
             for k, (_, rate) in enumerate(columns):
                 J[k].extend(rate)
         if whole:
-            spread, wrong = spread + (3.0 - trace), select(trace < 1.0, WRONG_WAY, 0.0)
+            spread, wrong = spread + (3.0 - trace), where(trace < 1.0, WRONG_WAY, 0.0)
         else:
             spread = spread + sum(r * r for r in rows[-len(kept) :])
     e = np.array(rows)

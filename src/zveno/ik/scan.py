@@ -1,4 +1,4 @@
-"""All solutions of any chain by scanning: a coarse grid, compressed to what can be near, refined in lanes.
+"""All solutions of any chain by scanning: a coarse grid, reduced to near points, refined in lanes.
 
 Document 004 with its tricks: limits prune the numbers before anything is computed; the first and last joint are
 solved instead of scanned; functional constraints compress the range; the survivors start a damped Newton iteration,
@@ -28,12 +28,12 @@ from .solutions import Raw, padded
 SURVIVORS = (8, 12, 16, 48, 128, 192)
 """Numbers kept at first, by how many coordinates are scanned; the last one for more."""
 DOUBLINGS = 3
-"""How often the number of survivors is doubled at most while new solutions turn up."""
+"""Maximum number of times the survivors are doubled while new solutions are found."""
 ITERATIONS = 24
 STRAGGLERS = 1e-5
 """Squared error below which an iteration that has not arrived is worth continuing: double roots arrive slowly."""
 ACCEPTED = 1e-19
-"""Squared error, in units of `length` and radians, of what counts as a solution."""
+"""Largest squared error of a solution, in units of `length` and radians."""
 MEETING = 0.01
 """Least singular value (lengths over `length`) below which another solution is looked for along the kernel."""
 TWIN_STEPS = (0.03, -0.03, 0.1, -0.1, 0.3, -0.3)
@@ -48,26 +48,21 @@ class _Points(NamedTuple):
 
 @dataclass(frozen=True)
 class Scan:
-    """The general solver: any joints, any number of them, any task.
-
-    Attributes:
-        objective: what numbers are compared by, see `zveno.ik.objectives`.
-    """
+    """The general solver: any joints, any number of them, any task."""
 
     name: str = "scan"
-    objective: str = "squares"
 
     def applies(self, problem: IkProblem) -> bool:
-        """Always."""
+        """Return True: every problem can be scanned."""
         return True
 
     def solve(self, problem: IkProblem, T: np.ndarray) -> Raw:
-        """All solutions of k poses (k, 4, 4)."""
+        """Find all solutions of k poses (k, 4, 4)."""
         lanes = lanes_of(problem, T)
         poses = int(np.clip(_AT_ONCE // table_of(problem).size, 16, 1024))
 
         def part(start: int):
-            return _scanned(problem, Lanes(lanes.targets[start : start + poses], lanes.tool), self.objective)
+            return _scanned(problem, Lanes(lanes.targets[start : start + poses], lanes.tool))
 
         starts = range(0, max(1, len(T)), poses)
         workers = min(get_threads(), len(starts))
@@ -89,7 +84,7 @@ class Scan:
         )
 
     def explain(self, problem: IkProblem) -> str:
-        """The grid and what is solved instead of scanned."""
+        """Describe the grid, and the coordinates solved instead of scanned."""
         table = table_of(problem)
         solved = [name for name, is_solved in (("first", table.first), ("last", table.last)) if is_solved]
         rest = f", the {' and '.join(solved)} solved in closed form" if solved else ""
@@ -103,19 +98,19 @@ solver: Scan = Scan()
 
 
 def survivors_of(table: Table) -> int:
-    """How many numbers start an iteration at first; more where a coordinate turns several times as fast."""
+    """Return the initial number of starts of an iteration; more where a coordinate turns several times as fast."""
     scanned = table.problem.n - table.first - table.last
     return min(int(SURVIVORS[min(scanned, len(SURVIVORS) - 1)] * windings_within(table.problem)), table.size)
 
 
-def _scanned(problem: IkProblem, lanes: Lanes, objective: str) -> tuple[_Points, np.ndarray, np.ndarray]:
-    """Solutions of a few poses; whether each set was stable when the survivors were doubled; numbers compared."""
+def _scanned(problem: IkProblem, lanes: Lanes) -> tuple[_Points, np.ndarray, np.ndarray]:
+    """Solve a few poses; tell if each set was stable when the survivors were doubled; count comparisons."""
     table = table_of(problem)
     k = len(lanes.targets)
     stable, density = np.zeros(k, bool), np.full(k, table.size)
     left = np.arange(k)
     solutions, hits = _Points(np.zeros(0, int), np.zeros((0, problem.n))), np.zeros(0, int)
-    D = table.distances(lanes, objective)
+    D = table.distances(lanes)
     ranks = [min(survivors_of(table) * 2**j, table.size) for j in range(1 + DOUBLINGS)]
     order, done = _ranked(D, ranks[:2]), 0
     for j, upto in enumerate(ranks):
@@ -145,7 +140,7 @@ def _scanned(problem: IkProblem, lanes: Lanes, objective: str) -> tuple[_Points,
 
 
 def _with_twins(problem: IkProblem, lanes: Lanes, solutions: _Points) -> _Points:
-    """The solutions, and those beside nearly singular ones: where two nearly meet, starts may all go to one."""
+    """Add solutions beside nearly singular ones: where two nearly meet, starts may all go to one."""
     if problem.redundancy or not len(solutions.pose):
         return solutions
     close = np.flatnonzero(judged(problem, solutions.x, lanes, solutions.pose).least < MEETING)
@@ -161,7 +156,7 @@ def _with_twins(problem: IkProblem, lanes: Lanes, solutions: _Points) -> _Points
 
 
 def _ranked(D: np.ndarray, cuts: list[int]) -> np.ndarray:
-    """(k, N) indices of numbers, sorted by distance as far as the cuts are concerned."""
+    """Return indices (k, N) of numbers, sorted by distance as far as the cuts are concerned."""
     inside = sorted({cut for cut in cuts if 0 < cut < D.shape[1]})
     if not inside:
         return np.broadcast_to(np.arange(D.shape[1]), D.shape)
@@ -169,7 +164,7 @@ def _ranked(D: np.ndarray, cuts: list[int]) -> np.ndarray:
 
 
 def _hits(problem: IkProblem, points: _Points, keep: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(len(keep),) how many starts arrived at each of the points kept, weights (s,) of the points added up."""
+    """Count the starts (len(keep),) that arrived at each of the points kept, by weights (s,) of the points."""
     number = np.full(len(points.pose), -1)
     for shift in range(int(np.bincount(points.pose[keep]).max(initial=0))):
         # Every point is compared with the first, second, … solution of its pose.
@@ -183,7 +178,7 @@ def _hits(problem: IkProblem, points: _Points, keep: np.ndarray, weights: np.nda
 
 
 def _refined(problem: IkProblem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarray) -> _Points:
-    """Distinct solutions at which iterations from the seeds arrive."""
+    """Find the distinct solutions at which iterations from the seeds arrive."""
     pose, x = _arrived(problem, lanes, pose, seeds)
     keep = distinct(problem, pose, x)
     return _Points(pose[keep], x[keep])
@@ -198,17 +193,15 @@ def _arrived(problem: IkProblem, lanes: Lanes, pose: np.ndarray, seeds: np.ndarr
     return _Points(pose[good], x[good])
 
 
-def nearest(
-    problem: IkProblem, T: np.ndarray, starts: int = 12, objective: str = "squares"
-) -> tuple[np.ndarray, np.ndarray]:
-    """The configuration inside limits with the least objective for each pose: x (k, n), and the values (k,)."""
+def nearest(problem: IkProblem, T: np.ndarray, starts: int = 12) -> tuple[np.ndarray, np.ndarray]:
+    """Find the configuration inside limits with the least squared error per pose: x (k, n), and errors (k,)."""
     lanes, table = lanes_of(problem, T), table_of(problem)
     box = (problem.lower / problem.units, problem.upper / problem.units)
     starts = min(starts, table.size)
-    point = _ranked(table.distances(lanes, objective), [starts])[:, :starts]
+    point = _ranked(table.distances(lanes), [starts])[:, :starts]
     pose = np.repeat(np.arange(len(T)), starts)
     seeds = table.seeds(lanes, pose, point.ravel())
-    x, value = descend(problem, np.clip(seeds, *box), lanes.targets[pose], lanes.tool, box, objective=objective)
+    x, value = descend(problem, np.clip(seeds, *box), lanes.targets[pose], lanes.tool, box)
     best = np.argmin(value.reshape(len(T), starts), axis=1)
     rows = np.arange(len(T)) * starts + best
     return x[rows] * problem.units, value[rows]

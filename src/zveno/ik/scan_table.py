@@ -12,13 +12,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..kernels.door import compiled
-from ..kernels.math import atan2, cos, sin, sqrt
+from ..kernels.compile import compiled
+from ..kernels.ops import atan2, cos, sin, sqrt
+from ..scanning import Grid
 from ..spatial.vectors import cross
 from .ik_problem import IkProblem
 from .newton import Lanes
-from .numbers import Grid
-from .objectives import weighted
 from .pose_error import error, walk
 
 SIZES = (1, 64, 576, 1728, 4096, 7776)
@@ -34,7 +33,7 @@ class Table:
     Attributes:
         problem: the chain.
         grid: the grid of the scanned coordinates.
-        first, last: whether the first and last coordinate are solved for, not scanned.
+        first, last: True if the first and last coordinate are solved for, not scanned.
         x: (N, n) grid points in chain units; coordinates that are not scanned are 0.
         vectors: (N, 9): a point and the directions z and x of the frame, or of the last joint where that is solved.
     """
@@ -51,25 +50,15 @@ class Table:
         """Number of points."""
         return len(self.x)
 
-    def distances(self, lanes: Lanes, objective: str = "squares") -> np.ndarray:
-        """(k, N) distance of every grid point from every target, the solved coordinates at their best.
-
-        Squared, where the objective is "squares" or "norm", which rank alike; else the objective itself, at the
-        points that `seeds` returns.
-        """
-        if objective == "absolute":
-            x = self.x
-            if self.first or self.last:
-                goal = self._of_targets(lanes)[:, None]
-                x = _completion_kernel(self.problem, self.first, self.last)(x, self.vectors, goal)
-            return _objective_kernel(self.problem, objective)(x, lanes.targets[:, None], lanes.tool)
+    def distances(self, lanes: Lanes) -> np.ndarray:
+        """Return squared distances (k, N) of grid points from targets, the solved coordinates at their best."""
         if not _comparable(self.problem):
             return _spread_kernel(self.problem)(self.x, lanes.targets[:, None], lanes.tool)
         kernel = _distance_kernel(self.problem, self.first, self.last)
         return kernel(self.vectors.astype(np.float32), self._of_targets(lanes).astype(np.float32)[:, None])
 
     def seeds(self, lanes: Lanes, pose: np.ndarray, point: np.ndarray) -> np.ndarray:
-        """(s, n): the grid points `point` with the solved coordinates at their best for the targets `pose`."""
+        """Return seeds (s, n): grid points `point` with the solved coordinates at their best for targets `pose`."""
         x = self.x[point]
         if self.first or self.last:
             goal = self._of_targets(lanes)[pose]
@@ -86,11 +75,11 @@ class Table:
 
 @lru_cache(maxsize=256)
 def table_of(problem: IkProblem, density: float = 1.0, frozen: tuple[tuple[int, float], ...] = ()) -> Table:
-    """The table of a chain within its limits.
+    """Return the table of a chain within its limits.
 
     Args:
         problem: the chain.
-        density: how many times the usual number of points.
+        density: factor of the usual number of points.
         frozen: (coordinate, value in chain units) of coordinates that are neither scanned nor solved.
     """
     held = dict(frozen)
@@ -119,7 +108,7 @@ def table_of(problem: IkProblem, density: float = 1.0, frozen: tuple[tuple[int, 
 
 
 def fastest(problem: IkProblem) -> np.ndarray:
-    """(n,) how many times as fast as a coordinate the fastest joint turns that it moves; at least 1."""
+    """Return the speed ratios (n,) of the fastest joint that each coordinate moves; at least 1."""
     fastest = np.ones(problem.n)
     for step in problem.steps:
         if step.kind != "P":
@@ -128,7 +117,7 @@ def fastest(problem: IkProblem) -> np.ndarray:
 
 
 def windings_within(problem: IkProblem) -> float:
-    """How many times as many solutions a chain may have for mimic joints that turn faster than what moves them."""
+    """Return the factor by which mimic joints that turn faster than their leaders may multiply the solutions."""
     return float(min(np.prod(fastest(problem)), MOST_WINDINGS))
 
 
@@ -150,24 +139,13 @@ def _spread(problem: IkProblem, x, target, tool):
     return error(problem, x, target, tool).spread
 
 
-def _objective_kernel(problem: IkProblem, objective: str):
-    inputs = {"x": (problem.n,), "target": (3, 4), "tool": (3, 4)}
-    return compiled(_objective, inputs, constants=(problem, objective), name="ik_objective")
-
-
-def _objective(problem: IkProblem, objective: str, x, target, tool):
-    at = error(problem, x, target, tool, exact=True)
-    # Half a turn away, or met backwards, counts as much as can be.
-    return weighted(objective, at.e, at.J)[0] + (at.squared - at.e @ at.e)
-
-
 def _distance_kernel(problem: IkProblem, first: bool, last: bool):
     inputs = {"vectors": (9,), "goal": (9,)}
     return compiled(_distance, inputs, constants=(problem, first, last), name="ik_distance", dtype="float32")
 
 
 def _compared(problem: IkProblem, last: bool) -> list[int]:
-    """Which of the point and the two directions are compared."""
+    """Return the indices of the point and the two directions that are compared."""
     task = problem.task
     used = ([0] if task.position else []) + ([1] if task.axis or task.rotation else [])
     return [*used, 2] if task.rotation and not last else used
@@ -216,12 +194,12 @@ def _completed(problem: IkProblem, first: bool, last: bool, x, vectors, goal):
 
 
 def _comparable(problem: IkProblem) -> bool:
-    """Whether the task compares whole positions and directions, not some of their components."""
+    """Return True if the task compares whole positions and directions, not some of their components."""
     return len(problem.task.position) in (0, 3) and len(problem.task.rotation) in (0, 3)
 
 
 def _solvable_ends(problem: IkProblem, held) -> tuple[bool, bool]:
-    """Whether the first and the last coordinate can be solved from the others."""
+    """Return True for the first and the last coordinate if each can be solved from the others."""
     task, steps = problem.task, problem.steps
     if not _comparable(problem):
         return False, False
@@ -236,7 +214,7 @@ def _solvable_ends(problem: IkProblem, held) -> tuple[bool, bool]:
 
 
 def _counts(spans: np.ndarray, wanted: float) -> np.ndarray:
-    """Values a coordinate, in proportion to the spans, with a product near `wanted`."""
+    """Return numbers of values per coordinate, in proportion to the spans, with a product near `wanted`."""
     low, high = 1e-6, max(float(spans.max()), 1e-6) * 2
     for _ in range(60):
         step = (low * high) ** 0.5

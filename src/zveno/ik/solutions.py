@@ -1,4 +1,4 @@
-"""What inverse kinematics returns: all solutions of one pose or a batch, and how complete they are.
+"""Results of inverse kinematics: all solutions of one pose or a batch, and their completeness.
 
 Solvers return a `Raw` answer in the coordinates of the chain; `zveno.ik.solve` checks it against forward kinematics
 and limits and makes `Solutions` of it.
@@ -9,40 +9,52 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..errors import ShapeError
-from ..io.results import Result, registered
-from ..mechanism import Mechanism
-from .ik_problem import IkProblem
+from ..errors import ShapeError, ZvenoError, unknown_name
+from ..io.results import registered
+from ..mechanism import Joint, Mechanism
+from ..mechanism.unit_quaternions import ball_angle, limited_balls
+from ..report.description import Description
+from ..report.result import Result
+from .accept import Accept, asked
+from .ik_problem import TURN, IkProblem, chain_between
 from .task import Question
 
-COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN, CHOSEN, REJECTED, SAMPLED = range(9)
-PROVED, PROVED_UNREACHABLE, PROVED_EXCLUDED, NOT_PROVED = range(9, 13)
+if TYPE_CHECKING:
+    from .judge import Proof
+
+COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN, REJECTED, SAMPLED = range(8)
+PROVED, PROVED_UNREACHABLE, PROVED_EXCLUDED, NOT_PROVED = range(8, 12)
 STATUSES = (
     "complete",
-    "family",
+    "self-motion",
     "unreachable",
     "excluded by limits",
     "undecided",
     "within tolerance",
-    "chosen",
-    "not accepted",
+    "rejected",
     "sampled",
     "proved",
     "proved unreachable",
     "proved: limits exclude all",
     "not proved",
 )
-"""Status of a pose, by code. "Family" lists continua and claims that it lists all; "sampled", with or without
+"""Status of a pose, by code. "Self-motion" lists continua and claims that it lists all; "sampled", with or without
 continua, does not: it is what slices and scans give.
 The last four are those of method "certified"."""
 
 
+SortKey = Literal["condition", "limit distance"]
+SORT_KEYS: tuple[str, ...] = get_args(SortKey)
 MOST_NAMED = 6
 """Families that a summary tells one by one."""
+_ROWS = ("q", "residual", "condition", "radius", "unique")
+"""Fields with one row per solution."""
 _PROOFS = (PROVED, PROVED_UNREACHABLE, PROVED_EXCLUDED, NOT_PROVED)
 
 
@@ -73,7 +85,7 @@ class Raw(NamedTuple):
 
 
 def flat(raw: Raw) -> tuple[np.ndarray, np.ndarray]:
-    """(s,) poses and (s, n) solutions of an answer, without padding."""
+    """Return poses (s,) and solutions (s, n) of an answer, without padding."""
     if len(raw.count) == 1:
         x = raw.x[0, : raw.count[0]]
         return np.zeros(len(x), int), x
@@ -82,7 +94,7 @@ def flat(raw: Raw) -> tuple[np.ndarray, np.ndarray]:
 
 
 def padded(pose: np.ndarray, rows: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """(k, m, ...) with each pose's rows (...) first and NaN beyond; `pose` is sorted."""
+    """Return an array (k, m, ...) with each pose's rows (...) first and NaN beyond; `pose` is sorted."""
     k, most = len(count), int(count.max(initial=0))
     if len(pose) == k * most:
         return rows.reshape(k, most, *rows.shape[1:])
@@ -101,30 +113,71 @@ class Solver(Protocol):
         ...
 
     def applies(self, problem: IkProblem) -> bool:
-        """Whether the method can solve problems of this kind."""
+        """Return True if the method can solve problems of this type."""
         ...
 
     def solve(self, problem: IkProblem, T: np.ndarray) -> Raw:
-        """All solutions of `problem.forward(x) = T[i]` for k poses (k, 4, 4), checked rotations."""
+        """Find all solutions of `problem.forward(x) = T[i]` for k poses (k, 4, 4), checked rotations."""
         ...
 
     def explain(self, problem: IkProblem) -> str:
-        """One or two sentences on the route it takes for this problem."""
+        """Describe the route for this problem in one or two sentences."""
         ...
+
+
+def checked_miss(tolerance: Any) -> tuple[float, float]:
+    """Return (metres, radians) as two floats from 0; anything else raises."""
+    try:
+        metres, radians = (float(value) for value in tolerance)
+    except (TypeError, ValueError):
+        metres = radians = float("nan")
+    if not (metres >= 0.0 and radians >= 0.0):
+        raise ShapeError(
+            f"{tolerance!r} is not two numbers from 0", element="tolerance", remedy="Give (metres, radians)"
+        )
+    return metres, radians
+
+
+@lru_cache(maxsize=64)
+def _ended_turns(chain: IkProblem, question: Question) -> tuple[np.ndarray, ...]:
+    """Return the coordinates with room for whole turns within limits, their places in q, and these limits."""
+    span = question.upper - question.lower
+    ended = np.flatnonzero(chain.turning & np.isfinite(span) & (span > 0.99 * TURN) & (chain.places >= 0))
+    return ended, chain.places[ended], question.lower[ended], question.upper[ended]
+
+
+@lru_cache(maxsize=64)
+def _are_angles(joint: Joint) -> list[bool]:
+    """Return True for angles among a joint's coordinates, including quaternions, which have no limits."""
+    units = list(joint.type.units)
+    return [unit == "rad" for unit in units + ["rad"] * (joint.type.n_q - len(units))]
+
+
+def endless_turns(mechanism: Mechanism | None, n: int) -> np.ndarray:
+    """Return booleans (n,), True for coordinates that turn without limits; all False without a mechanism."""
+    endless = np.zeros(n, bool)
+    if mechanism is None:
+        return endless
+    for name in mechanism.joint_names:
+        coordinates = mechanism.q_slices[name]
+        if mechanism.joint(name).type.sigma == 1:
+            lower, upper = mechanism.lower[coordinates], mechanism.upper[coordinates]
+            endless[coordinates] = np.isinf(lower) & np.isinf(upper)
+    return endless
 
 
 @registered
 @dataclass(frozen=True, eq=False)
-class Family:
+class SelfMotion:
     """A continuum of solutions: the arm can move while the pose stays.
 
     Attributes:
         dimension: of the self-motion.
         q: a sample (s, n_q), in order along the curve where the dimension is 1.
-        closed: whether the curve returns to its start, whole turns of joints aside.
+        closed: True if the curve returns to its start, modulo 2π.
         joint: name of the sliced joint; empty where only samples of the curve are known.
         interval: least and greatest value of that joint on the curve.
-        ends: what ends a curve that is not closed, at its first and at its last point.
+        ends: causes of the ends of an open curve, at its first and at its last point.
         turns: (t, n_q) those of q at which the sliced joint turns.
     """
 
@@ -135,6 +188,18 @@ class Family:
     interval: tuple[float, float] = (math.nan, math.nan)
     ends: tuple[str, ...] = ()
     turns: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    def where(self, accept: Accept) -> list[SelfMotion]:
+        """Return the runs of its points that a function accepts, or the whole if it accepts all."""
+        good = asked(accept, self.q)
+        if good.all():
+            return [self]
+        if not good.any():
+            return []
+        first = int(np.argmin(good)) if self.closed else 0
+        q, good = np.roll(self.q, -first, axis=0), np.roll(good, -first)
+        runs = np.split(np.arange(len(q)), np.flatnonzero(np.diff(good)) + 1)
+        return [SelfMotion(self.dimension, q[run]) for run in runs if good[run[0]]]
 
     def __str__(self) -> str:
         if not self.joint:
@@ -154,26 +219,26 @@ class Solutions(Result):
         codes: (*batch) status codes, see `statuses`.
         residual: (*batch, m) error of forward kinematics, the greater of metres and radians.
         condition: (*batch, m) condition number of the task's Jacobian, lengths relative to the arm's size.
-        method: what solved it.
+        method: name of the solver.
         density: (*batch) numbers scanned, 0 for methods that do not scan.
         nearest: (*batch, n_q) the configuration that comes nearest, where there is no solution; else NaN.
         distance: (*batch, 2) metres and radians by which the nearest misses; 0 where there are solutions.
-        objective: the measure by which the nearest is nearest, see `zveno.ik.objectives`.
-        value: (*batch) that measure of the nearest; 0 where there are solutions.
-        exceeded: (*batch, n_q) how far each coordinate of the best solution is outside limits, where there are
+        value: (*batch) the minimum that the nearest attains, 0 where there are solutions: the sum of squares of the
+            position error over the arm's length and of the rotation vector between the frames.
+        limit_excess: (*batch, n_q) excess of each coordinate of the best solution over limits, where there are
             solutions outside them and none is known inside; else 0.
-        families: by flat pose number, the continua among the solutions.
-        notes: by flat pose number, what there is to say of singular solutions.
+        self_motions: by flat pose number, the continua among the solutions.
+        notes: by flat pose number, notes on singular solutions.
         joint_names: coordinate names, in the order of q.
         batch: shape of the batch, () for one pose.
-        inputs: hash of what it was computed from.
+        inputs: hash of the inputs.
         mechanism, frame: the robot and the frame that was placed.
         chain: places in q of the coordinates that move the frame.
-        target: (*batch, 4, 4) the poses asked for.
-        question: the task, the limits and what else was asked.
-        radius: (*batch, m) of method "certified": the exact solution is no further than this from q in any joint.
+        target: (*batch, 4, 4) the requested poses.
+        question: the task, the limits and the rest of the request.
+        radius: (*batch, m) of method "certified": the exact solution is within this of q in every joint.
         unique: (*batch, m) of method "certified": no other solution is so near to q in every joint.
-        exact_problem: of method "certified": what the numbers of the model and the poses were taken to mean.
+        exact_problem: of method "certified": exact meaning of the numbers of the model and the poses.
     """
 
     kind: ClassVar[str] = "inverse kinematics"
@@ -187,12 +252,11 @@ class Solutions(Result):
     density: np.ndarray
     nearest: np.ndarray
     distance: np.ndarray
-    exceeded: np.ndarray
+    limit_excess: np.ndarray
     joint_names: tuple[str, ...]
     batch: tuple[int, ...] = field(default_factory=tuple)
-    families: dict[int, tuple[Family, ...]] = field(default_factory=dict)
+    self_motions: dict[int, tuple[SelfMotion, ...]] = field(default_factory=dict)
     inputs: str = field(default_factory=str)
-    objective: str = field(default_factory=lambda: "squares")
     value: np.ndarray = field(default_factory=lambda: np.zeros(()))
     notes: dict[int, str] = field(default_factory=dict)
     mechanism: Mechanism | None = field(default_factory=lambda: None)
@@ -206,7 +270,7 @@ class Solutions(Result):
 
     @classmethod
     def deferred(cls, make: Callable[[str], dict[str, Any]]) -> Solutions:
-        """An answer whose fields are made when they are first asked for: that takes longer than solving.
+        """Return an answer whose fields are made when they are first read: that takes longer than solving.
 
         `make` gives the field of a name, and others with it if it likes. No field has a default in the class, so
         that what has not been made is missing.
@@ -227,18 +291,267 @@ class Solutions(Result):
     def __getstate__(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "kind"}
 
+    # --- operations: answers with fewer, more, or other rows
+
+    def where(self, accept: Accept) -> Solutions:
+        """Return the solutions that a function accepts: (s, n_q) → (s,) booleans, such as those free of collisions.
+
+        A complete answer stays complete: all solutions that are accepted. Where none is, the pose is "rejected"
+        if the answer was complete, and undecided if it was a sample. Of a continuum those runs of its points are
+        left that are accepted, and between points nothing is known: the answer is a sample then.
+        """
+        rows = self._rows()
+        good = asked(accept, self._flat("q")[rows])
+        if good.all() and not self.self_motions:
+            return self
+        kept = rows[good]
+        if not self.batch and len(kept) and not self.self_motions:
+            return self._with_rows(kept, notes={0: f"{len(rows) - len(kept)} of {len(rows)} not accepted"})
+        k, width = self._sizes()
+        count, codes = np.reshape(self.count, k).tolist(), np.reshape(self.codes, k).tolist()
+        left = np.bincount(kept // max(width, 1), minlength=k).tolist() if self.batch else [len(kept)]
+        notes, self_motions = dict(self.notes), {}
+        for i, curves in self.self_motions.items():
+            parts = [part for curve in curves for part in curve.where(accept)]
+            if parts:
+                self_motions[i] = tuple(parts)
+            if len(parts) != len(curves) or any(a is not b for a, b in zip(parts, curves, strict=True)):
+                codes[i] = SAMPLED if parts or left[i] else UNDECIDED
+        for i in range(k):
+            if left[i] == count[i]:
+                continue
+            notes[i] = f"{count[i] - left[i]} of {count[i]} not accepted"
+            if not left[i]:
+                codes[i] = REJECTED if codes[i] in (COMPLETE, PROVED) else UNDECIDED
+            elif codes[i] in (FAMILY, SAMPLED) and i in self.self_motions and i not in self_motions:
+                codes[i] = UNDECIDED
+        return self._with_rows(
+            kept, codes=np.array(codes).reshape(self.batch), notes=notes, self_motions=self_motions
+        )
+
+    def windings(self) -> Solutions:
+        """Add every solution with whole turns of its joints, wherever limits allow them.
+
+        A joint without limits has no end of turns, and stays where it is.
+        """
+        chain = self._chain()
+        ended, places, lower, upper = _ended_turns(chain, self._question())
+        if not len(ended):
+            return self
+        rows = self._rows()
+        q = self._flat("q")[rows]
+        x = q[:, places]
+        low = np.ceil((lower - x) / TURN - 1e-9)
+        times = np.floor((upper - x) / TURN + 1e-9) - low + 1.0
+        if not (times > 1.0).any():
+            return self
+        total = times.prod(axis=1).astype(int)
+        of_row = np.repeat(np.arange(len(rows)), total)
+        number = np.arange(len(of_row)) - np.repeat(np.cumsum(total) - total, total)
+        q = q[of_row]
+        for j in np.flatnonzero((times > 1.0).any(axis=0))[::-1]:
+            number, turn = np.divmod(number, times[of_row, j])
+            q[:, places[j]] += TURN * (low[of_row, j] + turn)
+        pose = rows[of_row] // max(self._sizes()[1], 1)
+        order = np.lexsort((np.rint(q[:, chain.places[0]] / chain.units[0] * 1e6), pose))
+        return self._with_rows(rows[of_row[order]], q[order])
+
+    def within(self, metres: float, radians: float) -> Solutions:
+        """Return the nearest configuration as a solution where there is none, if its pose error is at most this."""
+        metres, radians = checked_miss((metres, radians))
+        if not self.batch and self.count:
+            return self
+        count = np.reshape(self.count, -1)
+        if count.all():
+            return self
+        distance = np.reshape(self.distance, (-1, 2))
+        near = (count == 0) & (distance[:, 0] <= metres) & (distance[:, 1] <= radians)
+        if not near.any():
+            return self
+        k, width = self._sizes()
+        codes, wider = np.array(self.codes).reshape(k), max(width, 1)
+        codes[near] = WITHIN
+        fields: dict[str, Any] = {"codes": codes.reshape(self.batch)}
+        for name in _ROWS:
+            values = getattr(self, name)
+            if values is not None:
+                old = values.reshape(k, width, *values.shape[len(self.batch) + 1 :])
+                fields[name] = np.full((k, wider, *old.shape[2:]), np.nan)
+                fields[name][:, :width] = old
+        nearest = np.reshape(self.nearest, (k, -1))
+        fields["q"][near, 0] = nearest[near]
+        fields["residual"][near, 0] = distance[near].max(axis=1)
+        fields["condition"][near, 0] = self._conditions(nearest[near])
+        for name in _ROWS:
+            if name in fields:
+                fields[name] = fields[name].reshape(*self.batch, *fields[name].shape[1:])
+        return self._changed(**fields, count=(count + near).reshape(self.batch))
+
+    def nearest_to(self, q: ArrayLike, *, weights: ArrayLike = 1.0) -> np.ndarray:
+        """Return the solution nearest to q for each pose, (*batch, n_q); NaN where there is none.
+
+        Nearest has the least weighted sum of squared differences. Joints that turn without limits are first moved
+        by whole turns to where q has them.
+
+        Args:
+            q: (n_q,) or (*batch, n_q).
+            weights: of the coordinates, a number or (n_q,).
+        """
+        goal = np.asarray(q, dtype=float)
+        rows, (k, width) = self._rows(), self._sizes()
+        nearest = np.full((k, self.q.shape[-1]), np.nan)
+        if len(rows):
+            pose, candidates = rows // width, self._flat("q")[rows]
+            if goal.ndim > 1:
+                goal = np.broadcast_to(goal, (*self.batch, goal.shape[-1])).reshape(k, -1)[pose]
+            away = candidates - goal
+            turns = np.where(self._endless(), np.round(away / TURN), 0.0)
+            cost = (np.asarray(weights) * (away - TURN * turns) ** 2).sum(axis=1)
+            best = np.lexsort((cost, pose))[np.diff(pose, prepend=-1) != 0]  # poses are in order
+            nearest[pose[best]] = candidates[best] - TURN * turns[best]
+        return nearest.reshape(*self.batch, -1)
+
+    def sorted_by(self, key: SortKey | Callable[[np.ndarray], ArrayLike]) -> Solutions:
+        """Sort the solutions of each pose, best first.
+
+        Args:
+            key: "condition": least condition number first; "limit distance": farthest from its nearest limit first,
+                relative to the joint's range; or a function (s, n_q) → (s,) of costs, least first.
+        """
+        rows = self._rows()
+        if isinstance(key, str):
+            if key not in SORT_KEYS:
+                raise unknown_name("key", key, SORT_KEYS)
+            costs = self._flat("condition")[rows] if key == "condition" else self._limit_costs(rows)
+        else:
+            costs = np.asarray(key(self._flat("q")[rows]), dtype=float) if len(rows) else np.zeros(0)
+        if costs.shape != (len(rows),):
+            raise ShapeError(
+                f"returned shape {costs.shape} for {len(rows)} configurations",
+                element="key",
+                remedy="Take (s, n_q) and return (s,) numbers",
+            )
+        return self._with_rows(rows[np.lexsort((costs, rows // max(self._sizes()[1], 1)))])
+
+    def _limit_costs(self, rows: np.ndarray) -> np.ndarray:
+        """Return minus the relative distances from the nearest limit, (s,).
+
+        Where a joint is limited at one end, the distance is relative to a turn or two metres, and that of a ball
+        joint to twice its angle.
+        """
+        self._question()
+        mechanism, q = self.mechanism, self._flat("q")[rows]
+        assert mechanism is not None
+        lower, upper = mechanism.lower, mechanism.upper
+        angles = np.concatenate([_are_angles(mechanism.joint(name)) for name in mechanism.joint_names])
+        both = np.isfinite(lower) & np.isfinite(upper)
+        span = np.where(
+            both, np.subtract(upper, lower, where=both, out=np.ones_like(upper)), np.where(angles, TURN, 2.0)
+        )
+        movable = upper > lower
+        margin = np.where(movable, np.minimum(q - lower, upper - q) / np.where(movable, span, 1.0), np.inf)
+        least = np.min(margin, axis=-1)
+        for place, most in limited_balls(mechanism):
+            least = np.minimum(least, (most - ball_angle(q[..., place])) / (2.0 * most))
+        return -least
+
+    def prove(self, *, tolerance: float = 1e-7) -> Proof:
+        """Compare the listed answer with all solutions in exact arithmetic; needs the extra [exact].
+
+        Args:
+            tolerance: radians and metres by which a listed configuration may miss the exact solution.
+        """
+        from .judge import prove
+
+        return prove(self, tolerance=tolerance)
+
+    def _sizes(self) -> tuple[int, int]:
+        """Return the number of poses, and of rows per pose."""
+        return math.prod(self.batch), self.q.shape[-2]
+
+    def _rows(self) -> np.ndarray:
+        """Return the indices (s,) of all solutions among the rows of all poses, in order."""
+        k, width = self._sizes()
+        if not self.batch:
+            return np.arange(int(self.count))
+        return np.flatnonzero(np.arange(width) < np.reshape(self.count, (k, 1)))
+
+    def _flat(self, name: str) -> np.ndarray:
+        """Return a field with one row per solution, the rows of all poses one after the other."""
+        values, lead = getattr(self, name), len(self.batch) + 1
+        return values.reshape(-1, *values.shape[lead:])
+
+    def _with_rows(self, rows: np.ndarray, q: np.ndarray | None = None, **fields: Any) -> Solutions:
+        """Return an answer with these rows, in order of poses, with another q if given; other fields are shared."""
+        k, width = self._sizes()
+        pose, count = np.zeros(0, int), np.array(len(rows))
+        if self.batch:
+            pose = rows // max(width, 1)
+            count = np.bincount(pose, minlength=k)
+
+        def taken(name: str) -> np.ndarray | None:
+            if getattr(self, name) is None:
+                return None
+            values = self._flat(name)[rows] if name != "q" or q is None else q
+            if not self.batch:
+                return values
+            return padded(pose, values, count).reshape(*self.batch, int(count.max(initial=0)), *values.shape[1:])
+
+        def make(name: str) -> dict[str, Any]:
+            return {name: taken(name) if name in _ROWS else getattr(self, name)}
+
+        answer = Solutions.deferred(make)
+        answer.__dict__.update(fields, q=taken("q"), count=count.reshape(self.batch), batch=self.batch)
+        return answer
+
+    def _changed(self, **fields: Any) -> Solutions:
+        """Return the same answer with other fields."""
+        answer = Solutions.deferred(lambda name: {name: getattr(self, name)})
+        answer.__dict__.update(fields, batch=self.batch)
+        return answer
+
+    def _question(self) -> Question:
+        if self.question is None or self.mechanism is None:
+            raise ZvenoError(
+                "the answer does not hold what was asked",
+                element="solutions",
+                remedy="Solve again with this version and keep what robot.ik returns",
+            )
+        return self.question
+
+    def _chain(self) -> IkProblem:
+        question = self._question()
+        assert self.mechanism is not None
+        return chain_between(self.mechanism, self.frame, question.reference, question.task)
+
+    def _conditions(self, q: np.ndarray) -> np.ndarray:
+        """Compute the condition numbers (s,) of configurations (s, n_q) as those of solutions."""
+        from .checks.judgement import judged
+        from .newton import lanes_of
+
+        chain = self._chain()
+        if chain.has_balls:
+            return np.full(len(q), np.nan)
+        x = chain.in_units(q[:, chain.places])
+        lanes = lanes_of(chain, np.eye(4)[None])
+        return judged(chain, x, lanes, np.zeros(len(x), int)).condition
+
+    def _endless(self) -> np.ndarray:
+        """Return booleans (n_q,), True for coordinates that turn without limits."""
+        return endless_turns(self.mechanism, self.q.shape[-1])
+
     def __len__(self) -> int:
-        """Number of solutions, of all poses together."""
+        """Return the number of solutions of all poses together."""
         return int(np.sum(self.count))
 
     def of(self, *pose: int) -> np.ndarray:
-        """Solutions (count, n_q) of one pose of a batch, without padding."""
+        """Return solutions (count, n_q) of one pose of a batch, without padding."""
         self._check_pose(pose)
         return self.q[pose][: int(self.count[pose])]
 
     @property
     def found(self) -> np.ndarray:
-        """(*batch) whether there is a solution."""
+        """(*batch) True where there is a solution."""
         return self.count > 0
 
     @property
@@ -248,7 +561,7 @@ class Solutions(Result):
 
     @property
     def summary(self) -> str:
-        """What came out, in a sentence or two."""
+        """Summarize the result in a sentence or two."""
         if not self.batch:
             return self._of_one(())
         total = int(np.prod(self.batch))
@@ -257,8 +570,14 @@ class Solutions(Result):
         ]
         return f"{total} poses by {self.method}: {', '.join(parts)}; {len(self)} solutions, {self._worst()}"
 
+    def describe(self) -> Description:
+        """Return the description that text, figures and pages show."""
+        from ._describe import describe_solutions
+
+        return describe_solutions(self)
+
     def reason(self, *pose: int) -> str:
-        """Why a pose of a batch has the status it has."""
+        """Explain the status of a pose of a batch."""
         self._check_pose(pose)
         return self._of_one(pose)
 
@@ -284,13 +603,13 @@ class Solutions(Result):
         if code == EXCLUDED:
             return f"Limits exclude all solutions ({route}); {self._excess(pose)}"
         note = f", {self.notes[flat]}" if flat in self.notes else ""
-        if code == SAMPLED and flat not in self.families:
+        if code == SAMPLED and flat not in self.self_motions:
             return f"{n} solution{'s' * (n != 1)}{note}, sampled: more starts found no other ({route})"
         if code in (FAMILY, SAMPLED):
-            families = self.families[flat]
-            kinds = ", ".join(map(str, families[:MOST_NAMED]))
-            if len(families) > MOST_NAMED:
-                kinds += f", and {len(families) - MOST_NAMED} others"
+            self_motions = self.self_motions[flat]
+            kinds = ", ".join(map(str, self_motions[:MOST_NAMED]))
+            if len(self_motions) > MOST_NAMED:
+                kinds += f", and {len(self_motions) - MOST_NAMED} others"
             more = "; there may be others" if code == SAMPLED else ""
             return f"{n} configurations, among them families of solutions ({route}): {kinds}{note}{more}"
         if code == WITHIN and not np.any(self.distance[pose]):
@@ -304,16 +623,16 @@ class Solutions(Result):
             return f"Undecided{note} ({route})"
         if code == UNDECIDED and not n:
             text = f"None found{note} ({route}), the nearest misses by {self._miss(pose)}"
-            if np.any(self.exceeded[pose]):
+            if np.any(self.limit_excess[pose]):
                 text += f"; outside the limits {self._excess(pose)}"
             return text + "; undecided"
-        word = {COMPLETE: "complete", CHOSEN: "chosen"}.get(code, "completeness undecided")
+        word = "complete" if code == COMPLETE else "completeness undecided"
         return f"{n} solution{'s' * (n != 1)}{note}, {word} ({route})"
 
     def _miss(self, pose: tuple[int, ...]) -> str:
-        """How far the nearest pose is away, in both units of angles: the sentence stands in files too."""
+        """Return the distance of the nearest pose in words; `--deg` writes radians as degrees."""
         metres, radians = self.distance[pose]
-        return f"{metres:.4g} m and {radians:.4g} rad ({np.rad2deg(radians):.3g}°)"
+        return f"{metres:.4g} m and {radians:.4g} rad"
 
     def _proof(self, pose: tuple[int, ...], code: int, n: int, note: str) -> str:
         problem = f" ({self.exact_problem})" if self.exact_problem else ""
@@ -328,6 +647,6 @@ class Solutions(Result):
         return f"Not proved: {note}{problem}"
 
     def _excess(self, pose: tuple[int, ...]) -> str:
-        over = self.exceeded[pose]
+        over = self.limit_excess[pose]
         which = ", ".join(f"{self.joint_names[k]} by {over[k]:.4g}" for k in np.flatnonzero(over))
         return f"the solution nearest to the limits exceeds {which}"

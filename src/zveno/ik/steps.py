@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
-from ..kernels.math import cos, sin
+from ..kernels.ops import cos, sin
 from ..mechanism import Fixed, Free, Helical, Joint, Mechanism, Planar, Prismatic, Spherical, Universal
 from ..spatial.rotations import z_to
 from ..spatial.transforms import inverse, transform
@@ -16,16 +16,16 @@ from ..spatial.transforms import inverse, transform
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A turn about, a slide along, or a screw about the z axis of its frame.
+    """Rotation about, translation along, or screw about the z axis of its frame.
 
     Attributes:
         kind: "R", "P" or "H".
         T_before: constant transform from the previous step's moved frame to this step's frame.
-        coordinate: k, the place in x of what moves it.
+        coordinate: k, the index in x of its coordinate.
         factor: it moves by factor · x[k].
-        pitch: metres a radian, for "H".
+        pitch: metres per radian, for "H".
         joint: name of the joint it belongs to.
-        index: where x[k] stands in q; None for the angles that stand for a quaternion.
+        index: index of x[k] in q; None for the angles that stand for a quaternion.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class Step:
     index: int | None
 
     def motion(self, x: Any) -> Any:
-        """The (4, 4) transform of the step; x may be traced."""
+        """Return the (4, 4) transform of the step; x may be traced."""
         return _motion(self.kind, self.pitch, self.factor * x[self.coordinate])
 
 
@@ -58,13 +58,13 @@ Factor = tuple[np.ndarray, bool]
 
 
 def steps_between(mechanism: Mechanism, frame: str, reference: str | None) -> tuple[tuple[Step, ...], np.ndarray]:
-    """The steps from the reference frame to the frame, and the constant transform after the last."""
+    """Return the steps from the reference frame to the frame, and the constant transform after the last."""
     walk = _walked(mechanism, frame, reference)
     return tuple(walk.steps), walk.T
 
 
 def factors_between(mechanism: Mechanism, frame: str, reference: str | None) -> list[list[Factor]]:
-    """The constants before each step and after the last, each as the model's own transforms, not multiplied."""
+    """Return the constants before each step and after the last, each as a list of the model's own transforms."""
     return _walked(mechanism, frame, reference).factors
 
 
@@ -88,7 +88,7 @@ def _walked(mechanism: Mechanism, frame: str, reference: str | None) -> _Walk:
 
 
 def to_quaternions(mechanism: Mechanism, steps: tuple[Step, ...], x: np.ndarray, held: np.ndarray) -> np.ndarray:
-    """q (..., n_q) from chain coordinates x (..., n); three angles of a ball joint become its quaternion."""
+    """Convert chain coordinates x (..., n) to q (..., n_q); three angles of a ball joint become its quaternion."""
     q = np.broadcast_to(held, (*x.shape[:-1], len(held))).copy()
     angles: dict[str, list[int]] = {}
     for step in steps:
@@ -115,7 +115,7 @@ def _half_turn(letter: str, half: np.ndarray) -> np.ndarray:
 
 
 def _product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """p ⊗ q over any leading axes."""
+    """Return p ⊗ q over any leading axes."""
     w = p[..., :1] * q[..., :1] - np.sum(p[..., 1:] * q[..., 1:], axis=-1, keepdims=True)
     v = p[..., :1] * q[..., 1:] + q[..., :1] * p[..., 1:] + np.cross(p[..., 1:], q[..., 1:])
     return np.concatenate([w, v], axis=-1)
@@ -153,7 +153,7 @@ class _Walk:
         self.constant(after, inverted=backwards)
 
     def _numbered(self, leader: str, motions: list[_Motion]) -> dict[int, int]:
-        """Coordinates in the joint's own order, whichever way it is walked."""
+        """Number the coordinates in the joint's own order, in either direction of the walk."""
         return {
             which: self.coordinates.setdefault((leader, which), len(self.coordinates))
             for which in sorted(motion[3] for motion in motions)
@@ -175,7 +175,7 @@ class _Walk:
 
 
 def _motions(joint: Joint) -> list[_Motion]:
-    """A joint's motion as steps about or along axes, in order from the parent to the child."""
+    """Return a joint's motion as steps about or along axes, in order from the parent to the child."""
     kind: Any = joint.type
     x, y, z = np.eye(3)
     if isinstance(kind, Fixed):

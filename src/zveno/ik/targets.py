@@ -1,4 +1,4 @@
-"""Checking the poses asked for."""
+"""Checks of the requested poses."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from ..errors import ShapeError, ZvenoWarning
 from ..io.elementary import constant_transform, is_elementary_text
 from ..io.text import Place
 from ..io.units import Units
-from ..kernels.door import compiled
-from ..kernels.math import abs as absolute
-from ..kernels.math import less, select
-from ..spatial.rotations import from_quaternion, nearest_rotation
+from ..kernels.compile import compiled
+from ..kernels.ops import abs as absolute
+from ..kernels.ops import less, where
+from ..spatial.rotations import from_quaternion
 from ..spatial.vectors import cross
 from .ik_problem import IkProblem
 from .newton import Lanes
@@ -24,6 +24,7 @@ from .newton import Lanes
 LOOSE, EXACT = 2e-3, 1e-12
 """A rotation further than `LOOSE` from orthonormal is refused: matrices printed with three or four digits are
 nearer. Beyond `EXACT` it is made exact, with a warning where that is more than rounding."""
+_POLAR_STEPS, _POSE, _FLOAT = 3, (4, 4), np.dtype(float)
 FORMS = (
     "poses (..., 4, 4) or (..., 3, 4), rows x y z qw qx qy qz (..., 7), a pair (positions, quaternions), "
     'or texts such as "Tx(0.4) Ry(90deg)"'
@@ -31,29 +32,44 @@ FORMS = (
 
 
 class Targets(NamedTuple):
-    """Poses asked for, checked."""
+    """Requested poses, checked."""
 
     T: np.ndarray
     """(k, 4, 4), exact rotations."""
     lanes: Lanes
-    """The same as solvers in lanes want them."""
+    """The same in the form of solvers in lanes."""
     batch: tuple[int, ...]
     """Shape in which they were given."""
 
 
-def checked_targets(problem: IkProblem, T: ArrayLike, name: str = "T_world_tool") -> Targets:
-    """Targets of a problem, in any of `FORMS`. Points (..., 3) will do for a position task."""
-    T = pose_array(T, name, points=not problem.task.rotation and not problem.task.axis)
-    batch, T = T.shape[:-2], T.reshape(-1, 4, 4)
-    placed, off = _placed(problem, T)
+def poses_asked(problem: IkProblem, T: ArrayLike, name: str = "target") -> np.ndarray:
+    """Return poses (..., 4, 4) in doubles from any of `FORMS`, or from points (..., 3) for a position task.
+
+    Numbers of few digits are made rigid here; doubles are checked later.
+    """
+    if type(T) is np.ndarray and T.dtype == _FLOAT and T.shape[-2:] == _POSE:
+        return T
+    poses = pose_array(T, name, points=not problem.task.rotation and not problem.task.axis)
+    dtype = getattr(T, "dtype", poses.dtype)
+    if dtype != poses.dtype:
+        return made_exact(poses, name, float(np.finfo(dtype).eps) if dtype.kind == "f" else 0.0)
+    return poses
+
+
+def checked_targets(problem: IkProblem, T: ArrayLike, name: str = "target") -> Targets:
+    """Check targets of a problem, in any of `FORMS`. A position task also takes points (..., 3)."""
+    poses = poses_asked(problem, T, name)
+    poses = poses.copy() if poses is T else poses  # the caller may change its own array
+    batch, T = poses.shape[:-2], poses.reshape(-1, 4, 4)
+    seen, off = placed(problem, T)
     if not (off.max() if len(off) else 0.0) <= EXACT:
-        _made_exact(T, name)
-        placed, _ = _placed(problem, T)
-    return Targets(T, Lanes(placed, problem.tool), batch)
+        T = made_exact(T, name)
+        seen, _ = placed(problem, T)
+    return Targets(T, Lanes(seen, problem.tool), batch)
 
 
-def pose_array(given: ArrayLike, name: str = "T_world_tool", points: bool = False) -> np.ndarray:
-    """(..., 4, 4), a new array, from any of `FORMS`; from points (..., 3) too, where these will do."""
+def pose_array(given: ArrayLike, name: str = "target", points: bool = False) -> np.ndarray:
+    """Return a new array (..., 4, 4) from any of `FORMS`; also from points (..., 3) if `points`."""
     if isinstance(given, str) and is_elementary_text(given):
         return constant_transform(given, Units(), Place(None, name), snap=True, notes=[])
     if (
@@ -94,7 +110,7 @@ def _numbers(given, name: str) -> np.ndarray:
 
 
 def _rotations(wxyz: np.ndarray, name: str) -> np.ndarray:
-    """Rotations (..., 3, 3) of quaternions (..., 4), which must be unit to three digits."""
+    """Return rotations (..., 3, 3) of quaternions (..., 4), which must be unit to three digits."""
     norm = np.linalg.norm(wxyz, axis=-1)
     if not (abs(norm - 1.0) <= LOOSE).all():
         raise ShapeError("a quaternion is not of length 1", element=name, remedy="Give unit quaternions, wxyz")
@@ -103,7 +119,7 @@ def _rotations(wxyz: np.ndarray, name: str) -> np.ndarray:
 
 
 def place(T: Any, first: Any, scale: Any) -> Any:
-    """The target (3, 4) seen through `first` (3, 4), lengths scaled, and how far T (4, 4) is from rigid.
+    """Return the target (3, 4) seen through `first` (3, 4), lengths scaled, and how far T (4, 4) is from rigid.
 
     The measure is 1 or more for reflections, and not a number, or infinite, where an entry is.
     """
@@ -113,10 +129,11 @@ def place(T: Any, first: Any, scale: Any) -> Any:
     row = sum(absolute(T[3, j] - float(j == 3)) for j in range(4))
     size = absolute(p[0]) + absolute(p[1]) + absolute(p[2])
     off = off + 1e30 * row + 1e-300 * size
-    return seen, select(less(R[:, 0] @ cross(R[:, 1], R[:, 2]), 0.0), off + 1.0, off)
+    return seen, where(less(R[:, 0] @ cross(R[:, 1], R[:, 2]), 0.0), off + 1.0, off)
 
 
-def _placed(problem: IkProblem, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def placed(problem: IkProblem, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return targets (..., 3, 4) in solvers' form, and deviations of poses (..., 4, 4) from rigid, see `place`."""
     return _kernel()(T, *problem.placement)
 
 
@@ -125,8 +142,47 @@ def _kernel():
     return compiled(place, {"T": (4, 4), "first": (3, 4), "scale": ()})
 
 
-def _made_exact(T: np.ndarray, name: str):
-    """T (k, 4, 4) made rigid in place where it nearly is; refused with the reason where it is not."""
+def made_exact(T: np.ndarray, name: str, epsilon: float = 0.0) -> np.ndarray:
+    """Replace nearly exact rotations of poses (..., 4, 4) by the nearest exact ones; raise if not rigid.
+
+    A warning is given where that is more than rounding, of size `epsilon` if numbers had fewer digits.
+    """
+    rigid, off = _polar_kernel()(T)
+    if not off.size or off.max() <= 16.0 * epsilon:
+        return rigid
+    off = _deviations(T.reshape(-1, 4, 4), name).reshape(T.shape[:-2])
+    worst = float(off.max())
+    if worst > 1e-9:
+        warnings.warn(
+            f"{int((off > EXACT).sum())} rotation(s) were off by up to {worst:.1e} and have been made orthonormal",
+            ZvenoWarning,
+            stacklevel=5,
+        )
+    exact = np.where(off[..., None, None] > EXACT, rigid, T)
+    exact[..., 3, :] = rigid[..., 3, :]
+    return exact
+
+
+def polar(T: Any) -> Any:
+    """Return T (4, 4) with the nearest rotation, and the deviation from orthonormal, as in `place`.
+
+    Newton's and Schulz's iteration: the number of digits doubles with every step.
+    """
+    _, off = place(T, np.eye(4)[:3], 1.0)
+    R = T[:3, :3]
+    for _ in range(_POLAR_STEPS):
+        R = 0.5 * (R @ (3.0 * np.eye(3) - R.T @ R))
+    rigid = np.concatenate([np.concatenate([R, T[:3, 3:]], axis=1), np.eye(4)[3:]])
+    return rigid, off
+
+
+@cache
+def _polar_kernel():
+    return compiled(polar, {"T": (4, 4)}, name="ik_polar")
+
+
+def _deviations(T: np.ndarray, name: str) -> np.ndarray:
+    """Return deviations (k,) of rotations of poses (k, 4, 4) from orthonormal; raise for the first non-rotation."""
     if not np.isfinite(T).all():
         bad = int(np.flatnonzero(~np.isfinite(T).all(axis=(1, 2)))[0])
         raise ShapeError(f"pose {bad} holds NaN or infinity", element=name)
@@ -142,13 +198,4 @@ def _made_exact(T: np.ndarray, name: str):
             element=name,
             remedy="Columns must be orthonormal to three digits, and right-handed",
         )
-    loose = np.flatnonzero(off > EXACT)
-    for i in loose:
-        T[i, :3, :3] = nearest_rotation(R[i])
-    if len(loose) and off.max() > 1e-9:
-        warnings.warn(
-            f"{len(loose)} rotation(s) were off by up to {off.max():.1e} and have been made orthonormal",
-            ZvenoWarning,
-            stacklevel=5,
-        )
-    T[:, 3] = (0, 0, 0, 1)
+    return off

@@ -1,4 +1,4 @@
-"""How far a pose may be from the one asked for: per axis, within a ball or an angle, or a cone about an axis."""
+"""Tolerated deviations from a requested pose: per axis, within a ball or an angle, or a cone about an axis."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Tolerance:
             raise ShapeError("must be a finite angle that is not negative", element="cone")
 
     def measured(self, p: np.ndarray, R: np.ndarray) -> Measured:
-        """How poses differ from the target, seen in the target's axes: p (s, 3) m and R (s, 3, 3)."""
+        """Measure deviations of poses from the target, seen in the target's axes: p (s, 3) m and R (s, 3, 3)."""
         s = len(p)
         turn, turn_rate = _rotation_vector(R)
         outside_p, by_p = _excess(p, np.asarray(self.position))
@@ -82,14 +82,14 @@ class Tolerance:
 
 
 class Measured(NamedTuple):
-    """How s poses differ from a target, in its axes.
+    """Deviations of s poses from a target, in its axes.
 
     Attributes:
         deviation: (s, 6) displacement, m, and rotation vector, rad.
         rate: (s, 6, 6) its derivative by twists [v, w].
-        outside: (s, 6) what of it, or of the tilt of the axis, is outside the tolerance.
+        outside: (s, 6) its excess, or that of the tilt of the axis, over the tolerance.
         outside_rate: (s, 6, 6) the derivative of that.
-        inside: (s,) whether nothing is, but for rounding.
+        inside: (s,) True if there is none, but for rounding.
     """
 
     deviation: np.ndarray
@@ -105,7 +105,7 @@ def _negligible(outside: np.ndarray, bound: np.ndarray) -> np.ndarray:
 
 
 def _excess(d: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What of vectors d (s, 3) is beyond a ball (one number) or a box (three), and its derivative by d."""
+    """Return the excess of vectors d (s, 3) over a ball (one number) or a box (three), and its derivative by d."""
     if bound.size == 3:
         beyond = np.maximum(abs(d) - bound, 0.0)
         return np.sign(d) * beyond, (beyond > 0)[:, :, None] * np.eye(3)
@@ -121,7 +121,7 @@ def _excess(d: np.ndarray, bound: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _rotation_vector(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """φ (s, 3) of rotations, and the map (s, 3, 3) from angular velocities in fixed axes to its rate."""
+    """Return φ (s, 3) of rotations, and the map (s, 3, 3) from angular velocities in fixed axes to its rate."""
     sine = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
     cosine = 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0)
     size = np.linalg.norm(sine, axis=1)
@@ -141,7 +141,7 @@ def _rotation_vector(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _tilt(axis: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The least turn (s, 3) that brings the axis to where R (s, 3, 3) has it, and its rate by turning."""
+    """Return the least turn (s, 3) from the axis to its image under R (s, 3, 3), and its rate by turning."""
     a = R @ axis
     across = np.cross(axis, a)
     size = np.linalg.norm(across, axis=1)

@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ZvenoError
-from ..kernels.door import compiled
+from ..kernels.compile import compiled
 from .checks.distinct import distinct
 from .checks.draft import blank, empty_draft
 from .clock import OVER, time_is_over
 from .ik_problem import IkProblem
-from .objectives import Aim
 from .pose_error import twists, walk
 from .solutions import WITHIN, Solutions
 from .targets import Targets
@@ -27,17 +26,17 @@ from .tolerance import Tolerance
 METHOD = "tolerance"
 
 STARTS = 96
-"""Starts a pose."""
+"""Starts per pose."""
 ITERATIONS = 40
 FIRMNESS = (0.0, 10.0, 1e3, 1e6)
-"""Weights of what is outside the region against the distance from the target, one after the other."""
+"""Weights of the excess over the region against the distance from the target, one after the other."""
 SAME = 1e-3
 """Nearest configurations closer than this, in radians or lengths of the arm, are one: they converge slowly along
 directions that hardly matter."""
 
 
 def deviation(problem: IkProblem, x: Any, target: Any, tool: Any) -> tuple[Any, Any, Any]:
-    """p (3,), R (3, 3) of the frame seen from the target (3, 4), and its twist (6, n) in the target's axes.
+    """Return p (3,), R (3, 3) of the frame seen from the target (3, 4), and its twist (6, n) in the target's axes.
 
     Lengths are relative to the chain's.
     """
@@ -52,18 +51,16 @@ def within_answer(
     targets: Targets,
     tolerance: Tolerance,
     known: Solutions | None,
-    aim: Aim,
     inputs: str,
 ) -> Solutions:
-    """Every local nearest configuration within a tolerance of each pose.
+    """Find every local nearest configuration within a tolerance of each pose.
 
     Args:
         problem: the chain, asked for the whole pose.
         targets: the poses.
         tolerance: the region about each.
         known: exact solutions, to start from beside random configurations.
-        aim: of the answer.
-        inputs: hash of what it is computed from.
+        inputs: hash of the inputs.
     """
     if not problem.task.is_pose:
         raise ZvenoError(
@@ -74,7 +71,7 @@ def within_answer(
     rng = np.random.default_rng(0)
     low, high = (side / problem.units for side in problem.span)
     k, n_q = len(targets.T), len(problem.held)
-    draft = empty_draft(problem, targets, METHOD, aim)
+    draft = empty_draft(problem, targets, METHOD)
     nearest, distance, exceeded, value = (part.copy() for part in blank((k,), n_q)[:4])
     for i in range(k):
         starts = rng.uniform(low, high, (STARTS, problem.n))
@@ -98,7 +95,7 @@ def within_answer(
 
 
 def _states(problem: IkProblem, q: np.ndarray) -> np.ndarray:
-    """Chain coordinates of configurations; none where angles stand for a quaternion."""
+    """Return chain coordinates of configurations; none where angles stand for a quaternion."""
     if problem.has_balls:
         return np.zeros((0, problem.n))
     index = np.zeros(problem.n, int)
@@ -108,7 +105,7 @@ def _states(problem: IkProblem, q: np.ndarray) -> np.ndarray:
 
 
 class Nearest(NamedTuple):
-    """Where starts ended: x (s, n), whether inside the region, how far off in m and rad (s, 2), and weighted."""
+    """End points of starts: x (s, n), inside the region or not, errors in m and rad (s, 2), and weighted."""
 
     x: np.ndarray
     inside: np.ndarray
@@ -117,7 +114,7 @@ class Nearest(NamedTuple):
 
 
 def _nearest(problem: IkProblem, target, tool, tolerance: Tolerance, x: np.ndarray) -> Nearest:
-    """Configurations (s, n) as near to the target as they get; those that end outside the region, drawn into it."""
+    """Move configurations (s, n) as near to the target as they get; draw those that end outside into the region."""
     x = np.clip(x, *problem.box)
     todo = np.arange(len(x))
     for firmness in FIRMNESS:
@@ -136,7 +133,7 @@ def _nearest(problem: IkProblem, target, tool, tolerance: Tolerance, x: np.ndarr
 def _descended(
     problem: IkProblem, target, tool, tolerance: Tolerance, firmness: float, x: np.ndarray
 ) -> np.ndarray:
-    """Levenberg–Marquardt from every row, put back to limits after each step."""
+    """Run Levenberg–Marquardt from every row, clamped to limits after each step."""
     damping = np.full(len(x), 1e-2)
     r, J = _residual(problem, target, tool, tolerance, firmness, x)
     best = np.sum(r**2, axis=1)
@@ -156,7 +153,7 @@ def _descended(
 
 
 def _measured(problem: IkProblem, target, tool, tolerance: Tolerance, x: np.ndarray):
-    """Deviations from the target, and twists (s, 6, n) in m and rad."""
+    """Return deviations from the target, and twists (s, 6, n) in m and rad."""
     p, R, twist = _deviation_kernel(problem)(x, target, tool)
     lengths = np.array([problem.length] * 3 + [1.0] * 3)
     return tolerance.measured(p * problem.length, R), twist * lengths[:, None]
@@ -175,7 +172,7 @@ def _weights(problem: IkProblem, tolerance: Tolerance) -> np.ndarray:
 
 
 def _residual(problem: IkProblem, target, tool, tolerance: Tolerance, firmness: float, x):
-    """What is made least, (s, 12), and its Jacobian: the deviation, and firmly what is outside the region."""
+    """Return the residual (s, 12) and its Jacobian: the deviation, and the weighted excess over the region."""
     measured, twist = _measured(problem, target, tool, tolerance, x)
     firm, soft = firmness * np.array([1.0 / problem.length] * 3 + [1.0] * 3), _weights(problem, tolerance)
     r = np.concatenate([measured.outside * firm, measured.deviation * soft], axis=1)

@@ -1,4 +1,4 @@
-"""Lines of text tables: what parts their columns, their cells, and which words are numbers."""
+"""Lines of text tables: delimiters, cells, and numeric words."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 from ..errors import ModelError, first_of
 
 MISSING = {"nan", "na", "n/a", "null", "none", "-"}
-"""Words that stand for a missing number."""
+"""Words for a missing number."""
 NAMELESS = {"-", "_"}
 """Names of columns that are not read."""
 SETTING = re.compile(r"[#%]([\w\s]*+)[=:]")
-"""Comments that say something: `# unit = mm`."""
+"""Comments with a setting: `# unit = mm`."""
 
 
 def delimiter_of(head: str) -> str | None:
-    """What parts the columns; None for blanks."""
+    """Return the column delimiter; None for blanks."""
     if ";" in head:
         return ";"  # commas are decimal then
     if "," not in head and all(is_number(word) for word in head.split()):
@@ -34,7 +34,7 @@ def delimiter_of(head: str) -> str | None:
 
 
 def split_cells(line: str, delimiter: str | None) -> list[str]:
-    """The cells of a line, without quotation marks; `delimiter` None stands for blanks."""
+    """Split a line into cells, without quotation marks; `delimiter` None stands for blanks."""
     if delimiter is None:
         return line.split()
     reader = csv.reader(io.StringIO(line), delimiter=delimiter, skipinitialspace=True)
@@ -47,7 +47,7 @@ def split_cells(line: str, delimiter: str | None) -> list[str]:
 
 
 def row_cells(line: str, delimiter: str | None, width: int) -> list[str]:
-    """The cells of a row; blanks and delimiters mixed are forgiven where they can only mean one thing."""
+    """Return the cells of a row; mixed blanks and delimiters are accepted if they are unambiguous."""
     cells = split_cells(line, delimiter)
     if len(cells) > width:
         cells = without_tail(cells, width)
@@ -59,7 +59,7 @@ def row_cells(line: str, delimiter: str | None, width: int) -> list[str]:
 
 
 def without_tail(cells: list[str], least: int = 1) -> list[str]:
-    """Without empty cells at the end: lines may close with a delimiter."""
+    """Remove empty cells at the end: lines may close with a delimiter."""
     end = len(cells)
     while end > least and not cells[end - 1]:
         end -= 1
@@ -67,7 +67,7 @@ def without_tail(cells: list[str], least: int = 1) -> list[str]:
 
 
 def is_number(word: str) -> bool:
-    """Whether Python reads it as a number."""
+    """Return True if Python reads the word as a number."""
     try:
         float(word)
     except ValueError:
@@ -76,5 +76,5 @@ def is_number(word: str) -> bool:
 
 
 def listed(lines: Sequence[int] | np.ndarray) -> str:
-    """Line numbers for a message: the first of them, and how many there are."""
+    """Format line numbers for a message: the first of them, and their count."""
     return f"line {first_of(lines, 8)}"

@@ -1,4 +1,4 @@
-"""Names of columns as people write them: plain words, and the unit that stands in or behind a name."""
+"""Column names in files: normalized words, and the unit in or after a name."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ AT_THE_END = re.compile(r"^(.*?)[\s_/]+([^\s_/]+)$")
 
 
 def plain_word(name: str) -> str:
-    """A name in small letters, with one underscore for blanks, dots and hyphens."""
+    """Return a name in lower case, with one underscore for blanks, dots and hyphens."""
     return re.sub(r"[\s.\-]+", "_", name.strip().lower())
 
 
 def split_unit(given: str, known: Container[str]) -> tuple[str, str]:
-    """A column's name without its unit, and the unit (one of those known) or ""."""
+    """Return a column's name without its unit, and the unit (one of those known) or ""."""
     for pattern in (IN_BRACKETS, AT_THE_END):
         match = pattern.match(given)
         unit = UNIT_WORDS.get(match[2].lower(), match[2].lower()) if match else ""

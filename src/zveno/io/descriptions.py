@@ -18,7 +18,7 @@ PACKAGE = "robot_descriptions"
 
 
 def described_mechanism(name: str, snap: bool | None) -> Mechanism:
-    """The mechanism of a description; its files are fetched once, by that package.
+    """Return the mechanism of a description; its files are fetched once, by that package.
 
     Args:
         name: ends in `_description`, as the package's modules do.
@@ -64,7 +64,7 @@ def _is_description(name: str) -> bool:
 
 
 def _file(module: Any) -> tuple[Path | None, dict[str, str]]:
-    """The model file of a description's module, and xacro's arguments."""
+    """Return the model file of a description's module, and xacro's arguments."""
     for attribute in ("URDF_PATH", "MJCF_PATH", "XACRO_PATH"):
         if hasattr(module, attribute):
             return Path(getattr(module, attribute)), dict(getattr(module, "XACRO_ARGS", {}))

@@ -29,7 +29,7 @@ Masses are kg and inertias kg·m², whatever the units of the geometry.
 
 Further keys of a row: `name` (`joint1`, …), `link` (`link1`, …), `parent` (a link's name; the row before by
 default) and `at` (elementary transforms from the parent's frame to the row's start, document 003's M_{i,k}), so a
-table may branch; `velocity` (unit or angle a second) and `effort` (N·m or N) limits; `drive = {rotor_inertia,
+table may branch; `velocity` (unit or angle per second) and `effort` (N·m or N) limits; `drive = {rotor_inertia,
 gear_ratio, viscous, coulomb, offset}` in SI units. `inertia` is [xx, yy, zz] or [xx, yy, zz, xy, xz, yz] in the
 axes of the link's frame, about the centre of mass; `inertia_about = "frame"` puts it about the frame's origin,
 and `"pseudo"` makes it document 000's ∫ r rᵀ dm there.
@@ -48,6 +48,7 @@ import re
 import tomllib
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ _ROW = (
 )
 MAX_KEY_PARTS = 100
 MAX_ROWS = 20_000
-"""More rows than this are refused; each takes some ten kilobytes of memory."""
+"""Largest number of rows; each takes some ten kilobytes of memory."""
 _DOTTED_KEY = re.compile(
     r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')(?:[ \t]*+\.[ \t]*+(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+'))*+"""
 )
@@ -84,11 +85,11 @@ _DRIVE = ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset")
 
 
 def read_dh(path: str | PathLike[str], *, snap: bool | None = None) -> Mechanism:
-    """The mechanism of a Denavit–Hartenberg table in a TOML file.
+    """Read the mechanism of a Denavit–Hartenberg table in a TOML file.
 
     Args:
-        path: a file as the module says.
-        snap: whether near-exact angles are made exact; None follows the file, which by default says yes.
+        path: a file in the format above.
+        snap: True to make near-exact angles exact; None follows the file, whose default is True.
 
     Warns:
         ZvenoWarning: for moving links without inertia in a table that gives any, and for inertia that no body can
@@ -100,7 +101,7 @@ def read_dh(path: str | PathLike[str], *, snap: bool | None = None) -> Mechanism
 
 
 def dh_mechanism(text: str, *, name: str = "mechanism", snap: bool | None = None, file: object = None) -> Mechanism:
-    """The mechanism of a Denavit–Hartenberg table given as TOML text; `name` serves where the text has none."""
+    """Return the mechanism of a Denavit–Hartenberg table in TOML text; `name` is used if the text has none."""
     mechanism = _mechanism(text, name, snap, file)
     _warn(mechanism)
     return mechanism
@@ -111,27 +112,13 @@ def _mechanism(text: str, name: str, snap: bool | None, file: object) -> Mechani
 
 
 def _warn(mechanism: Mechanism):
-    """Say what deserves a second look; a table without any mass is a kinematic model on purpose."""
+    """Warn about suspicious inertia; a table without any mass is a kinematic model on purpose."""
     if any(link.inertia_given for link in mechanism.links):
         warn_about_inertia(mechanism, stacklevel=3)
 
 
 def _parsed(text: str, file: object) -> Table:
-    _check_keys(text, file)
-    try:
-        values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
-        message = (
-            str(error)
-            if isinstance(error, tomllib.TOMLDecodeError)
-            else "it is nested too deeply or has a number too long"
-        )
-        spot = re.search(r" \(at (.*)\)$", message)
-        raise ModelError(
-            f"it is not TOML: {message[: spot.start()] if spot else message}",
-            file=file,
-            element=spot.group(1) if spot else None,
-        ) from None
+    values = toml_values(text, file)
     top = Table(values, file, "")
     if not {"joint", "convention"} & values.keys():
         raise top.error(
@@ -148,8 +135,27 @@ def _parsed(text: str, file: object) -> Table:
     return Table(values, file, "", units)
 
 
+def toml_values(text: str, file: object) -> dict[str, Any]:
+    """Parse TOML text of an untrusted file; errors name the line."""
+    _check_keys(text, file)
+    try:
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        message = (
+            str(error)
+            if isinstance(error, tomllib.TOMLDecodeError)
+            else "it is nested too deeply or has a number too long"
+        )
+        spot = re.search(r" \(at (.*)\)$", message)
+        raise ModelError(
+            f"it is not TOML: {message[: spot.start()] if spot else message}",
+            file=file,
+            element=spot.group(1) if spot else None,
+        ) from None
+
+
 def _check_keys(text: str, file: object):
-    """Refuse keys of very many parts, for which tomllib takes a time that grows with their square."""
+    """Refuse keys of very many parts, for which tomllib takes quadratic time."""
     for chain in _DOTTED_KEY.finditer(text):
         if chain.group().count(".") > MAX_KEY_PARTS:
             line = text.count("\n", 0, chain.start()) + 1
@@ -157,7 +163,7 @@ def _check_keys(text: str, file: object):
 
 
 class _Reader:
-    """One pass over the rows."""
+    """Reader in one pass over the rows."""
 
     def __init__(self, top: Table, snap: bool | None):
         self.top = top
@@ -168,7 +174,7 @@ class _Reader:
         self.joints: list[Joint] = []
 
     def mechanism(self, name: str) -> Mechanism:
-        """Links, joints and frames put together."""
+        """Assemble links, joints and frames."""
         top = self.top
         base = top.table("base_link").only("name", *_INERTIA)
         self.links.append(self._link(base, base.text("name", "base")))
@@ -235,7 +241,7 @@ class _Reader:
         )
 
     def _row_transforms(self, row: Table, kind: str) -> tuple[np.ndarray, np.ndarray]:
-        """Constant transforms before and after the joint's motion about its z axis."""
+        """Return the constant transforms before and after the joint's motion about its z axis."""
         moves_theta, moves_d = kind in ("revolute", "continuous"), kind == "prismatic"
         theta = self._angle(row, "theta", *((0.0,) if moves_theta else ()))
         d = row.quantity("d", "length", *((0.0,) if moves_d else ()))

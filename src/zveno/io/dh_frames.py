@@ -1,4 +1,4 @@
-"""Denavit–Hartenberg frames of a serial chain, found from the common normals of its axes (standard convention)."""
+"""Denavit–Hartenberg frames of a serial chain from the common normals of its axes (standard convention)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..spatial.transforms import inverse, transform
 from ..spatial.vectors import cross
 
 PARALLEL = 1e-12
-"""Axes whose directions differ by less than this are parallel: the sine of the angle between them."""
+"""Largest sine of the angle between parallel axes."""
 ROUNDING = 2e-15
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a standard table, metres and radians."""
+    """Row of a standard table, metres and radians."""
 
     theta: float
     d: float
@@ -27,18 +27,18 @@ class Row:
     alpha: float
 
     def transform(self) -> np.ndarray:
-        """Rz(θ) Tz(d) Tx(a) Rx(α)."""
+        """Return Rz(θ) Tz(d) Tx(a) Rx(α)."""
         turned = transform(rotation("z", self.theta), np.array([0.0, 0.0, self.d]))
         return turned @ transform(rotation("x", self.alpha), np.array([self.a, 0.0, 0.0]))
 
 
 def standard_rows(joints: list[Joint], T_last_link: np.ndarray) -> tuple[np.ndarray, list[Row]]:
-    """The pose of frame 0 in the world and one row for every joint of a chain at q = 0.
+    """Return the pose of frame 0 in the world and one row for every joint of a chain at q = 0.
 
     Args:
         joints: revolute, continuous and prismatic joints from the base outward; fixed ones already merged.
-        T_last_link: where the last row should end, relative to the last moved joint frame; it does if a row can
-            reach there, and otherwise the last row is zero.
+        T_last_link: desired end of the last row, relative to the last moved joint frame; if no row can reach it,
+            the last row is zero.
     """
     frame, rows = np.eye(4), []
     walk = np.eye(4)
@@ -60,7 +60,7 @@ def standard_rows(joints: list[Joint], T_last_link: np.ndarray) -> tuple[np.ndar
 
 
 def row_of(T: np.ndarray) -> Row | None:
-    """The row whose transform is T, or None where none is: x must cross the old z axis at a right angle."""
+    """Return the row whose transform is T, or None: x must cross the old z axis at a right angle."""
     if abs(T[2, 0]) > ROUNDING:
         return None
     theta = _clean_angle(math.atan2(T[1, 0], T[0, 0]))
@@ -75,7 +75,7 @@ def row_of(T: np.ndarray) -> Row | None:
 
 
 def _first_frame(direction, point) -> np.ndarray:
-    """Frame 0: the world's own where the first axis is its z axis, else at the axis' point nearest the origin."""
+    """Return frame 0: the world's if the first axis is its z axis, else at the axis' point nearest the origin."""
     z = direction
     foot = point - (point @ z) * z
     if abs(foot).max() <= ROUNDING and abs(z - [0.0, 0.0, 1.0]).max() <= ROUNDING:
@@ -87,10 +87,10 @@ def _first_frame(direction, point) -> np.ndarray:
 
 
 def _row_to_axis(frame: np.ndarray, direction, point) -> Row:
-    """The row from a frame to the one on the next axis, whose x lies along the common normal.
+    """Return the row from a frame to the one on the next axis, whose x lies along the common normal.
 
-    Of the two directions of x, the one nearer to the old x is taken, so that offsets stay small and tables that
-    people wrote come back as they were, negative lengths included.
+    Of the two directions of x, the one nearer to the old x is taken, so that offsets stay small and existing tables
+    are reproduced, negative lengths included.
     """
     w = frame[:3, :3].T @ direction
     p = np.zeros(3) if point is None else frame[:3, :3].T @ (point - frame[:3, 3])

@@ -8,10 +8,10 @@
 Numbers are metres and radians unless the header or a suffix (`m`, `cm`, `mm`, `rad`, `deg`) says otherwise. Any
 other word is a joint: `q1`, `-q1` (counted the other way), `q1 - 90deg` (an offset). A joint that comes back,
 with a factor if wished (`Rz(-q2)`, `Tz(0.5*q3)`), is a mimic joint that follows its first occurrence; so a screw is
-`Rz(q1) Tz(0.002*q1)`, 2 mm a radian.
+`Rz(q1) Tz(0.002*q1)`, 2 mm per radian.
 
-Link k (`link1`, …; `base` is the fixed one) has its frame right after the k-th joint; what precedes a joint is
-its place on the link before. What follows the last joint is the frame `tool`.
+Link k (`link1`, …; `base` is the fixed one) has its frame right after the k-th joint. Terms before a joint are its
+placement on the previous link. Terms after the last joint are the frame `tool`.
 
 Angles within 1e-5 rad of a multiple of 15° are taken to be that multiple and listed in the mechanism's notes;
 `snap: no` in the header, or `snap=False`, keeps them as typed.
@@ -45,7 +45,7 @@ _LOOKS_LIKE_TERMS = re.compile(r"[TR][xyz]\s*\(")
 
 @dataclass(frozen=True)
 class Term:
-    """One elementary transform: a constant, or a joint with an offset."""
+    """Elementary transform: a constant, or a joint with an offset."""
 
     kind: str
     """"T" or "R"."""
@@ -53,36 +53,36 @@ class Term:
     """"x", "y" or "z"."""
     value: Linear
     offset: int
-    """Where the term starts in its text."""
+    """Start of the term in its text."""
 
     @property
     def dimension(self) -> str:
-        """What its argument is: "angle" or "length"."""
+        """Dimension of the argument: "angle" or "length"."""
         return "angle" if self.kind == "R" else "length"
 
     def constant(self) -> np.ndarray:
-        """(4, 4) transform of the constant part."""
+        """Return the (4, 4) transform of the constant part."""
         if self.kind == "R":
             return transform(rotation(self.axis, self.value.constant))
         return transform(None, self.direction * self.value.constant)
 
     @property
     def direction(self) -> np.ndarray:
-        """The unit vector of its axis, (3,)."""
+        """Unit vector of the axis, (3,)."""
         return np.eye(3)["xyz".index(self.axis)]
 
 
 def is_elementary_text(text: str) -> bool:
-    """Whether a string looks like a product of elementary transforms rather than a name or a path."""
+    """Return True if a string looks like a product of elementary transforms rather than a name or a path."""
     return _LOOKS_LIKE_TERMS.search(text) is not None
 
 
 def read_elementary(path: str | PathLike[str], *, snap: bool | None = None) -> Mechanism:
-    """The mechanism of a file of elementary transforms.
+    """Read the mechanism of a file of elementary transforms.
 
     Args:
-        path: a text file, as the module says.
-        snap: whether near-exact angles are made exact; None follows the file's header, which by default says yes.
+        path: a text file in the format above.
+        snap: True to make near-exact angles exact; None follows the file's header, whose default is True.
     """
     return elementary_mechanism(read_text(path, MAX_TEXT_BYTES), name=Path(path).stem, snap=snap, file=path)
 
@@ -90,7 +90,7 @@ def read_elementary(path: str | PathLike[str], *, snap: bool | None = None) -> M
 def elementary_mechanism(
     text: str, *, name: str = "mechanism", snap: bool | None = None, file: object = None
 ) -> Mechanism:
-    """The mechanism of a product of elementary transforms; `name` serves where its header gives none."""
+    """Return the mechanism of a product of elementary transforms; `name` is used if its header gives none."""
     place = Place(file)
     text = _without_comments(text)
     header, body = _split_header(text, place)
@@ -122,7 +122,7 @@ def elementary_mechanism(
 
 
 def constant_transform(text: str, units: Units, place: Place, *, snap: bool, notes: list[str]) -> np.ndarray:
-    """(4, 4) product of constant elementary transforms; a joint variable in it is refused."""
+    """Return the (4, 4) product of constant elementary transforms; refuse joint variables."""
     T = np.eye(4)
     for term in parse_terms(text, units, place, snap=snap, notes=notes):
         if term.value.joint is not None:
@@ -132,7 +132,7 @@ def constant_transform(text: str, units: Units, place: Place, *, snap: bool, not
 
 
 def parse_terms(text: str, units: Units, place: Place, *, snap: bool, notes: list[str]) -> list[Term]:
-    """The terms of a product, constants in SI units; snapped angles are added to `notes`."""
+    """Parse the terms of a product, constants in SI units; snapped angles are added to `notes`."""
     items = tokens(text, place)
     terms: list[Term] = []
     position = line_start = 0
@@ -164,7 +164,7 @@ def parse_terms(text: str, units: Units, place: Place, *, snap: bool, notes: lis
 
 
 def snapped_angle(angle: float, what: str, notes: list[str]) -> float:
-    """The multiple of 15° meant by `angle`, if one is within the tolerance; a change is added to `notes`."""
+    """Return the multiple of 15° within the tolerance of `angle`, else `angle`; a change is added to `notes`."""
     exact = angles.snapped(angle)
     if angles.off_exact(angle) > 0.0 and exact != angle:
         notes.append(f"{what}: {angle!r} rad was taken to be {round(math.degrees(exact))}°")
@@ -179,7 +179,7 @@ def _snapped(term: Term, line: int, place: Place, notes: list[str]) -> Term:
 
 
 class _Parts:
-    """Links and joints, as terms arrive from the base outward."""
+    """Links and joints, built from terms from the base outward."""
 
     def __init__(self, text: str, place: Place, units: Units):
         self.text, self.place, self.units = text, place, units
@@ -191,7 +191,7 @@ class _Parts:
         self._followers: dict[str, int] = {}
 
     def add(self, term: Term):
-        """A constant moves the end of the last link; a joint starts a new link."""
+        """Add a term: a constant moves the end of the last link; a joint starts a new link."""
         # The constant part of a joint's argument is about the same axis, so it may as well come first.
         self.T_link_end = self.T_link_end @ term.constant()
         variable, factor = term.value.joint, term.value.coefficient
@@ -223,7 +223,7 @@ class _Parts:
         self.T_link_end = np.eye(4)
 
     def _ratio_of_units(self, term: Term) -> float:
-        """SI value of one file unit of the follower over one of the leader: 0.001 for mm that follow radians."""
+        """Return the SI value of one file unit of the follower over one of the leader: 0.001 for mm by radians."""
         leader = self._first_use[term.value.joint or ""]
         if leader.dimension == term.dimension:
             return 1.0
@@ -242,7 +242,7 @@ def _without_comments(text: str) -> str:
 
 
 def _split_header(text: str, place: Place) -> tuple[dict[str, str], str]:
-    """Header entries, and the text with their lines blanked so that places in it stay right."""
+    """Return header entries, and the text with their lines blanked so that positions in it stay right."""
     header: dict[str, str] = {}
     lines = text.split("\n")
     for number, line in enumerate(lines):
@@ -289,5 +289,5 @@ def _gravity(text: str | None, place: Place):
 
 
 def is_joint_word(name: str) -> bool:
-    """Whether a joint of this name can stand in the text as it is."""
+    """Return True if a joint of this name can be written in the text unchanged."""
     return re.fullmatch(r"[^\W\d]\w*", name) is not None and not is_reserved(name)

@@ -1,7 +1,17 @@
-"""The one door to files: what is read is a regular file of bounded size, what is written replaces a file whole.
+"""Reading and writing files, and the threat model of everything that is read.
 
-Reading never blocks on a pipe or device, and never takes more memory than its limit. Writing goes to a temporary
-file of an unpredictable name beside the target, which is renamed at the end: a failure leaves what was there.
+A model file is configuration: use files of people whom you would let configure your robot. Guaranteed:
+
+- no code from files: no pickles, no `eval`, no XML entities or document types;
+- regular files of bounded size, never pipes or devices;
+- sizes that are checked before anything is unpacked (.npz, .xlsx, .mat, bags);
+- one error, a `ZvenoError` that names the file, the element and a remedy.
+
+Not guaranteed: that MuJoCo, polars, SciPy, openpyxl, rosbags or viser survive a file that was made to crash them.
+These libraries run in this process.
+
+Output is written to a temporary file of an unpredictable name beside the target, which is renamed at the end: a
+failure leaves the old file unchanged.
 """
 
 from __future__ import annotations
@@ -11,6 +21,9 @@ import os
 import re
 import secrets
 import stat
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,42 +32,46 @@ from typing import Any, BinaryIO
 from ..errors import ModelError, ZvenoError
 
 MAX_BYTES = 32 * 2**20
-"""Larger models are refused: robots of a hundred links take 0.2 MB, so this much holds meshes or is a mistake."""
+"""Size limit of models: robots of a hundred links take 0.2 MB; larger files hold meshes or are not models."""
 MAX_TEXT_BYTES = 4 * 2**20
-"""Larger tables and products of transforms are refused: people type them, and parsing 4 MB takes seconds."""
+"""Size limit of tables and products of transforms: people type them, and parsing 4 MB takes seconds."""
 MAX_DATA_BYTES = 128 * 2**20
-"""Larger files of measurements and results are refused; text of this size takes a few GB once it is read."""
+"""Size limit of measurement and result files; text of this size takes a few GB once it is read."""
 
 MAX_LOG_BYTES = 2**40
-"""Larger recordings are refused; they are read piece by piece, so that memory does not limit them."""
+"""Size limit of recordings, which are read in chunks, so that memory does not limit them."""
+
+MAX_DIRECTORY_BYTES = 2**20
+"""Size limit of the table of contents of an archive: this much names some ten thousand members."""
 
 _DIGITS = re.compile(r"\d{1000}")
 _WRITTEN_HERE = re.compile(
     rb'\{\n  "zveno": "|\{\n "format": "zveno result"'  # answers of commands, saved results
     rb"|\x89PNG.*?tEXtSoftware\x00zveno|<\?xml.*?<dc:title>zveno</dc:title>"  # pictures
     rb"|/\* [^\n]*(?:written|generated) by zveno|/\* (\w+): see \1\.h \*/"  # C sources
-    rb"|(?:#compdef zveno\n)?# \w+ completion of zveno; written by `zveno "  # scripts for shells
     rb'|<!doctype html><html lang="en"><head><meta name="generator" content="zveno'  # reports
     rb"|# [^\n]*\n\nWritten by zveno for ",  # their README.md
     re.DOTALL,
 )
-"""How the files begin that say themselves that zveno wrote them; the word alone may stand in anybody's file."""
+"""Beginnings of files that zveno wrote; the word alone may occur in any file."""
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def read_bytes(source: object, limit: int = MAX_BYTES) -> bytes:
-    """The content of a regular file of at most `limit` bytes; anything else is a `ModelError` with the file."""
+    """Read a regular file of at most `limit` bytes; anything else is a `ModelError` with the file."""
     with opened(source, limit) as stream:
-        data = stream.read(limit + 1)
-    if len(data) > limit:  # such as those below /proc, which say that they are empty
+        data = stream.read(os.fstat(stream.fileno()).st_size + 1)
+        while len(data) <= limit and (more := stream.read(2**20)):  # files below /proc say that they are empty
+            data += more
+    if len(data) > limit:
         raise too_large(len(data), source, limit)
     return data
 
 
 @contextmanager
 def opened(source: object, limit: int = MAX_BYTES) -> Iterator[BinaryIO]:
-    """A regular file of at most `limit` bytes, open for reading; anything else is a `ModelError` with the file."""
+    """Open a regular file of at most `limit` bytes for reading; anything else is a `ModelError` with the file."""
     if not isinstance(source, (str, os.PathLike)):
         raise ModelError(f"{source!r} is not the path of a file", remedy="Give a path as text or pathlib.Path")
     if isinstance(source, str) and source.lstrip().startswith("<"):
@@ -87,7 +104,7 @@ def _refuse_irregular(status: os.stat_result, source: object, limit: int) -> Non
 
 
 def too_large(size: int, file: object | None = None, limit: int = MAX_BYTES) -> ModelError:
-    """The error for a file or text of too many bytes."""
+    """Return the error for a file or text of too many bytes."""
     remedies = {
         MAX_BYTES: "Keep meshes in files of their own; <visual> and <collision> elements can be deleted",
         MAX_DATA_BYTES: "Split it into several files, or thin the data out",
@@ -99,8 +116,48 @@ def too_large(size: int, file: object | None = None, limit: int = MAX_BYTES) -> 
     )
 
 
+def over_limit(size: int, limit: int, file: object | None = None) -> ModelError:
+    """Return the error for content that would take too much memory once it is unpacked."""
+    return ModelError(
+        f"it would take {size / 2**20:.0f} MB unpacked, and at most {limit // 2**20} MB are read",
+        file=file,
+        remedy="Split it into several files, or thin the data out",
+    )
+
+
+@contextmanager
+def opened_archive(stream: BinaryIO, limit: int, file: object, remedy: str) -> Iterator[zipfile.ZipFile]:
+    """Open the zip archive in a file after a check of its members' sizes; zipfile reads no more than these."""
+    try:
+        with zipfile.ZipFile(_with_small_directory(stream)) as archive:
+            size = sum(entry.file_size for entry in archive.infolist())
+            if size > limit:
+                raise over_limit(size, limit)
+            yield archive
+    except ModelError as error:
+        raise error.located(file=file) from None
+    except RuntimeError as error:  # encrypted, or of another version or compression
+        raise ModelError(f"it is packed in a way that is not read: {error}", file=file, remedy=remedy) from None
+    except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, OSError) as error:
+        raise ModelError(f"it is damaged, or not a zip archive: {error}", file=file, remedy=remedy) from None
+
+
+def _with_small_directory(stream: BinaryIO) -> BinaryIO:
+    """Return the stream after a check of the archive's end: zipfile reads the whole table of contents at once."""
+    end = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, end - 2**16 - 22))
+    tail = stream.read()
+    at = tail.rfind(b"PK\x05\x06")
+    if at < 0 or len(tail) < at + 22:
+        raise zipfile.BadZipFile("its end is missing" if end else "it is empty")
+    (size,) = struct.unpack_from("<L", tail, at + 12)
+    if size > MAX_DIRECTORY_BYTES or tail[max(0, at - 20) :].startswith(b"PK\x06\x07"):  # zip64: for huge archives
+        raise ModelError("its archive has too many parts", remedy="Split it into several files")
+    return stream
+
+
 def read_text(path: object, limit: int = MAX_BYTES) -> str:
-    """The text of a regular UTF-8 file of at most `limit` bytes."""
+    """Read the text of a regular UTF-8 file of at most `limit` bytes."""
     data = read_bytes(path, limit)
     try:
         return data.decode("utf-8-sig")
@@ -112,7 +169,7 @@ def read_text(path: object, limit: int = MAX_BYTES) -> str:
 
 
 def read_json(path: object, limit: int = MAX_DATA_BYTES) -> Any:
-    """The value in a JSON file of at most `limit` bytes."""
+    """Read the value in a JSON file of at most `limit` bytes."""
     text = read_text(path, limit)
     try:
         return json.loads(text)
@@ -134,7 +191,7 @@ def write_text(
     inputs: Iterable[str | os.PathLike[str]] = (),
     force: bool = True,
 ) -> Path:
-    """Text written whole or not at all, as UTF-8; for the arguments see `replacing`."""
+    """Write text completely or not at all, as UTF-8; for the arguments see `replacing`."""
     with replacing(path, inputs=inputs, force=force) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
     return Path(path)
@@ -147,14 +204,14 @@ def replacing(
     inputs: Iterable[str | os.PathLike[str]] = (),
     force: bool = True,
 ) -> Iterator[Path]:
-    """A new empty file beside `path`, of the same suffix, that takes its place at the end of the block.
+    """Create an empty file beside `path`, of the same suffix, that replaces it at the end of the block.
 
-    If the block fails the temporary file goes and `path` stays as it was.
+    If the block fails, the temporary file is removed and `path` stays unchanged.
 
     Args:
         path: the file to write. Links, directories and devices are refused: only a regular file is replaced.
         inputs: files that the content was computed from; none of them is overwritten, not even with `force`.
-        force: whether any other file may be replaced; without it, only one that says that zveno wrote it.
+        force: True to replace any other file; otherwise only files marked as written by zveno.
     """
     try:
         path = Path(path)
@@ -175,7 +232,7 @@ def replacing(
 
 
 def check_replaceable(path: Path, inputs: Iterable[str | os.PathLike[str]] = (), force: bool = True) -> int | None:
-    """The permissions of the file that may be replaced, None where there is none; refused if it may not be.
+    """Return the permissions of the file to replace, None if there is none; raise an error if it must stay.
 
     The arguments are those of `replacing`.
     """
@@ -183,6 +240,8 @@ def check_replaceable(path: Path, inputs: Iterable[str | os.PathLike[str]] = (),
         status = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except (OSError, ValueError) as error:
+        raise _unwritable(error, path) from None
     if stat.S_ISLNK(status.st_mode):
         raise ZvenoError("it is a link, and links are not followed", file=path, remedy="Give the path it leads to")
     if not stat.S_ISREG(status.st_mode):
@@ -194,7 +253,7 @@ def check_replaceable(path: Path, inputs: Iterable[str | os.PathLike[str]] = (),
         raise ZvenoError(
             "it exists and does not say that zveno wrote it",
             file=path,
-            remedy="Give another path, or use --force (force=True)",
+            remedy="Give another path, or use --overwrite (overwrite=True)",
         )
     return stat.S_IMODE(status.st_mode)
 

@@ -1,4 +1,4 @@
-"""One door for every model: a built-in name, a file of any format, or a product of elementary transforms."""
+"""Entry point for every model: a built-in name, a file of any format, or a product of elementary transforms."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "dh": (".toml",),
     "elementary": (".ets", ".txt"),
 }
-"""Formats and the suffixes that stand for them; `.xml` is MJCF or URDF by its root element. A format is the name of
-its module here, and of the function `read_…` in it."""
+"""Formats and their suffixes; `.xml` is MJCF or URDF by its root element. A format is the name of its module here,
+and of the function `read_…` in it.
+"""
 _CALL = re.compile(r"\s*([^\W\d]\w*)\s*\(([^()]*)\)\s*")
 _ROOT = re.compile(r"<\s*([A-Za-z_][\w.:-]*)")
 _NO_ELEMENTS = {"<!--": "-->", "<?": "?>", "<!": ">"}
-"""What may stand before the root element: how it begins and ends."""
+"""Start and end of the markup that may precede the root element."""
 
 
 def load_mechanism(
     name_or_path: str | os.PathLike[str] | Any, *, snap: bool | None = None, format: str | None = None
 ) -> Mechanism:
-    """The mechanism of a built-in robot, a model file, a text, or a model that is open in another library.
+    """Load the mechanism of a built-in robot, a model file, a text, or a model that is open in another library.
 
     Args:
         name_or_path: a built-in name (`"puma560"`; a generator with its arguments, `"chain(10)"`), the path of a
             .urdf, .xacro (with arguments: `"arm.xacro name:=value"`), .xml (MJCF or URDF), .toml (DH), .ets or
             .txt (elementary transforms) file, elementary transforms themselves (`"Rz(q1) Tx(1)"`), a name of the
             package robot_descriptions (`"panda_description"`); or a `pinocchio.Model` or `mujoco.MjModel`.
-        snap: whether angles near a multiple of 15° are made exact; None leaves it to the format: yes for tables and
-            elementary transforms, no for URDF and MJCF.
-        format: "urdf", "xacro", "mjcf", "dh" or "elementary", where the suffix does not say it.
+        snap: True to make angles near a multiple of 15° exact; None follows the format: True for tables and
+            elementary transforms, False for URDF and MJCF.
+        format: "urdf", "xacro", "mjcf", "dh" or "elementary", if the suffix does not determine it.
     """
     if format is not None and format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
@@ -65,7 +66,7 @@ def load_mechanism(
 
 
 def _from_text(text: str, snap: bool | None, format: str | None) -> Mechanism | None:
-    """The mechanism a string stands for by itself, or None if it is a path."""
+    """Return the mechanism that a string itself describes, or None if it is a path."""
     if format is None and text in robots.data_names():
         return _read("dh", robots.data_file(text), snap)
     from .descriptions import ENDING, described_mechanism  # not before: a built-in robot needs none of them
@@ -110,7 +111,7 @@ def _format_of(path: Path) -> str:
 
 
 def _xml_format(path: Path) -> str:
-    """Which XML this is, from its root element alone; the reader itself checks the rest."""
+    """Return the XML format by the root element alone; the reader itself checks the rest."""
     name = _root_name(read_text(path))
     if name in ("mujoco", "mujocoinclude"):
         return "mjcf"
@@ -124,7 +125,7 @@ def _xml_format(path: Path) -> str:
 
 
 def _root_name(text: str) -> str:
-    """The name of the first element after comments, declarations and document type; "" if there is none."""
+    """Return the name of the first element after comments, declarations and document type; "" if there is none."""
     start = text.find("<")
     while start >= 0:
         end = next((end for begin, end in _NO_ELEMENTS.items() if text.startswith(begin, start)), None)
@@ -146,7 +147,7 @@ def _exists(path) -> bool:
 
 
 def _generated(name: str, arguments: str) -> Mechanism:
-    """The mechanism of a generator, from its name and what stands in the parentheses."""
+    """Return the mechanism of a generator, from its name and the text of its arguments."""
     make = robots.generators[name]
     values = [_plain_number(word.strip(), name) for word in arguments.split(",")] if arguments.strip() else []
     try:
@@ -172,7 +173,7 @@ def _plain_number(word: str, name: str) -> int | float:
 
 
 def _read(format: str, path: Path, snap: bool | None) -> Mechanism:
-    """The mechanism in a file, by the reader of its format, which is imported only now."""
+    """Read the mechanism in a file by the reader of its format, which is imported only now."""
     reader = getattr(importlib.import_module(f".{format}", __package__), f"read_{format}")
     try:
         return reader(path, snap=snap)

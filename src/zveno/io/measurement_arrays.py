@@ -16,20 +16,40 @@ from .mat import read_mat
 from .measurements import MeasurementTable, as_texts, matrices
 from .npz import read_npz
 
+ENTRIES = tuple(f"r{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3))
+"""Columns of a rotation matrix."""
 ARRAYS = (".npz", ".mat", ".json")
-"""Endings of files that hold arrays."""
-_ROTATION = re.compile(r"rvec|rotvec|rot_vec|rotation_vec|axis_angle", re.IGNORECASE)
+"""Suffixes of files that hold arrays."""
+
+
+def _words(words: str) -> re.Pattern[str]:
+    """Match names that hold one of these words, separated from the rest of the name by anything but letters."""
+    return re.compile(rf"(?<![a-z])(?:{words})(?![a-z])", re.IGNORECASE)
+
+
+_JOINTS = _words("q|joints?|joint_?(values|positions?|angles?|poses?)|thetas?|configurations?")
+_POSES = _words("t|h|tf|poses?|transforms?|transformations?|matrix|matrices")
+_POSITIONS = _words("p|y|t|xyz|pos|tvecs?|positions?|points?|translations?|markers?|targets?")
+_ROTATIONS = _words("r|rot|rotations?|orientations?")
+_VECTORS = _words("rvecs?|rotvecs?|rot_vecs?|rotation_vectors?|axis_angles?")
+_OTHERS = _words(
+    "tau|torques?|efforts?|currents?|dq|qd|ddq|qdd|velocity|velocities|speeds?|accelerations?|"
+    "sigmas?|std|noise|cov|covariances?"
+)
+"""Words in array names that determine their contents; `_OTHERS` are neither configurations nor measurements."""
 
 
 def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings: str = "") -> MeasurementTable:
-    """The arrays of a file as columns: joint values (n, n_q), positions (n, 3) or (n, points, 3), rotation vectors
-    (n, 3) called so, poses (n, 4, 4), (n, 3, 4) or (n, 16), rotations (n, 3, 3), and numbers (n,) by their names;
-    postures may also be counted last, (n_q, n) and (4, 4, n).
+    """Read the arrays of a file as columns.
+
+    Names determine the contents of arrays: joint values `q` (n, n_q), `position` (n, 3) or `points` (n, points, 3),
+    `rotvec` (n, 3), `pose` (n, 4, 4), (n, 3, 4) or (n, 16), `rotation` (n, 3, 3), and numbers (n,) by their names.
+    Configurations may also be the last axis, (n_q, n) and (4, 4, n).
 
     Args:
         path: the file, or a folder of JSON files, each a record: `*.json` or `*/*.json`.
-        coordinates: of the robot, in order: what the columns of the joint values are.
-        readings: how the names of arrays with readings begin, where there are others of the same kind.
+        coordinates: of the robot, in the order of the columns of joint values.
+        readings: prefix of the names of arrays with measurements, if there are others of the same kind.
     """
     path = Path(path)
     try:
@@ -51,12 +71,21 @@ def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings:
     columns: dict[str, list[str]] = {}
     origin: dict[str, str] = {}
     for name, value in numbers.items():
-        if np.any(abs(value) > MAX_MAGNITUDE):
-            raise ModelError("a number is not finite or out of range", file=path, element=f"array {name}")
-        made = _columns(name, value, coordinates) if len(value) == n else {}
-        joints = set(made) <= set(coordinates)
-        if readings and not joints and not name.lower().startswith(readings.lower()):
+        _check_rows(value, abs(value) > MAX_MAGNITUDE, name, path)
+        chosen = bool(readings) and name.lower().startswith(readings.lower())
+        joints = not chosen and bool(_JOINTS.search(name)) and not _OTHERS.search(name) and value.ndim > 1
+        if len(value) != n or (readings and not (chosen or joints)):
             continue
+        if joints:
+            if value[0].size != len(coordinates):
+                raise ModelError(
+                    f"has {value[0].size} columns, and the robot has {len(coordinates)} coordinates",
+                    file=path,
+                    element=f"array {name}",
+                    remedy=f"Its coordinates are {', '.join(coordinates)}",
+                )
+            _check_rows(value, np.isnan(value), name, path)
+        made = _numbered(coordinates, value) if joints else _columns(name, value, chosen)
         twice = next((origin[column] for column in made if column in columns), None)
         if twice is not None:
             raise ModelError(
@@ -70,8 +99,20 @@ def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings:
     return MeasurementTable(str(path), columns, settings, np.arange(1, n + 1))
 
 
+def _check_rows(value: np.ndarray, bad: np.ndarray, name: str, path: Path) -> None:
+    """Raise an error that names the first row with a bad number."""
+    if bad.any():
+        row = int(np.argwhere(bad)[0][0])
+        raise ModelError(
+            f"{value[bad][0]} is not a finite number of ordinary size",
+            file=path,
+            element=f"array {name}, row {row + 1}",
+            remedy="Correct it, or leave the row out",
+        )
+
+
 def _rows(arrays: list[np.ndarray]) -> int:
-    """Number of postures: the length that most arrays have, first or, failing that, last."""
+    """Return the number of configurations: the most common length of arrays, first or, failing that, last."""
     first = [len(value) for value in arrays]
     n = max(set(first), key=first.count)
     if first.count(n) == len(arrays):
@@ -80,32 +121,41 @@ def _rows(arrays: list[np.ndarray]) -> int:
     return max(set(either), key=lambda length: (either.count(length), first.count(length), length))
 
 
-def _columns(name: str, value: np.ndarray, coordinates: Sequence[str]) -> dict[str, list[str]]:
-    """The columns of an array by its shape; none if it is not of a kind that is read."""
+def _columns(name: str, value: np.ndarray, chosen: bool) -> dict[str, list[str]]:
+    """Return the columns of an array of measurements; an unknown name is kept, with numbers.
+
+    Args:
+        name, value: the array.
+        chosen: True if the user selected it, so that its shape determines the type of measurement.
+    """
     shape = tuple(k for k in value.shape[1:] if k != 1)
-    if shape == (len(coordinates),) and not (len(coordinates) == 3 and _ROTATION.search(name)):
-        names = list(coordinates)
-    elif shape == (16,):
-        return _columns(name, matrices(value), coordinates)
-    elif shape in ((4, 4), (3, 4)):
-        place = {a: as_texts(value[:, k, 3]) for k, a in enumerate("xyz")}
-        return place | _columns(name, value[:, :3, :3], coordinates)
-    elif shape == (3, 3):
-        if abs(np.nan_to_num(value @ value.transpose(0, 2, 1) - np.eye(3))).max() > 0.01:
-            return {}  # not rotations: intrinsics of a camera, or inertia
-        names = [f"r{i + 1}{j + 1}" for i in range(3) for j in range(3)]
-    elif shape == (3,):
-        names = ["rvx", "rvy", "rvz"] if _ROTATION.search(name) else ["x", "y", "z"]
-    elif len(shape) == 2 and shape[1] == 3:
-        names = [f"{a}{k}" for k in range(1, shape[0] + 1) for a in "xyz"]
-    else:
-        names = [name] if not shape else [f"{name}_{k}" for k in range(int(np.prod(shape)))]
+    if shape == (16,):
+        value, shape = matrices(value.reshape(-1, 16)), (4, 4)
+
+    def called(words: re.Pattern[str]) -> bool:
+        return chosen or bool(words.search(name) and not _OTHERS.search(name))
+
+    if shape in ((4, 4), (3, 4)) and called(_POSES):
+        return _numbered("xyz", value[:, :3, 3]) | _numbered(ENTRIES, value[:, :3, :3])
+    if shape == (3, 3) and called(_ROTATIONS):
+        return _numbered(ENTRIES, value)
+    if shape == (3,) and _VECTORS.search(name):
+        return _numbered(("rvx", "rvy", "rvz"), value)
+    if shape == (3,) and called(_POSITIONS):
+        return _numbered("xyz", value)
+    if len(shape) == 2 and shape[1] == 3 and called(_POSITIONS):
+        return _numbered([f"{a}{k}" for k in range(1, shape[0] + 1) for a in "xyz"], value)
+    return _numbered([f"{name}_{k}" for k in range(value[0].size)] if shape else [name], value)
+
+
+def _numbered(names: Sequence[str], value: np.ndarray) -> dict[str, list[str]]:
+    """Return columns of these names from an array with as many numbers per row."""
     rows = value.reshape(len(value), -1)
-    return {column: as_texts(rows[:, k]) for k, column in enumerate(names)}
+    return {name: as_texts(rows[:, k]) for k, name in enumerate(names)}
 
 
 def _arrays(path: Path) -> dict:
-    """The arrays of a file, or of a folder of records."""
+    """Return the arrays of a file, or of a folder of records."""
     if path.is_dir():
         files = sorted(path.glob("*.json")) or sorted(path.glob("*/*.json"))
         if not files:
@@ -128,7 +178,7 @@ def _from_json(path: Path) -> dict:
 
 
 def _stacked(records: list, path: Path) -> dict:
-    """Arrays by name from records with equal names."""
+    """Return arrays by name from records with equal names."""
     if not records or not all(isinstance(row, dict) for row in records):
         raise ModelError(
             "holds neither named lists nor a list of records",

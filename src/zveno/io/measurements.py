@@ -5,9 +5,9 @@
     joint1,joint2,x,y,z,group
     10.0,20.0,412.31,83.20,,front
 
-Joints are known by their names (`joint_values`), the things touched by `group` or `place` and `hole`
-(`group_names`); which columns are readings is decided where the file is used. Columns may be parted by commas,
-semicolons, tabs or blanks; those without a name are not read.
+Joints are identified by name (`joint_values`), the touched targets by `group` or `place` and `hole`
+(`group_names`); the caller chooses the measurement columns. Commas, semicolons, tabs or blanks separate columns;
+columns without a name are not read.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from .files import MAX_DATA_BYTES, read_bytes
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254}
 ANGLES = {"rad": 1.0, "deg": np.pi / 180.0, "mrad": 1e-3}
 FEW = 0.1
-"""Share of rows that may be spoilt before the file is refused."""
+"""Largest share of damaged rows in an accepted file."""
 TURNS = 4.0 * np.pi
-"""No joint of an arm turns further, rad."""
+"""Largest rotation of a joint of an arm, rad."""
 
 
 @dataclass(frozen=True, eq=False)
 class MeasurementTable:
-    """A file of measurements.
+    """File of measurements.
 
     Attributes:
-        file: where it was read.
+        file: its path.
         columns: texts by column name.
-        settings: what comments of the form `# key = value` say.
+        settings: of comments of the form `# key = value`.
         lines: line number of every row in the file.
-        headed: whether the file names its columns; if not, they are called `column 1`, `column 2`, ….
-        account: what columns of other names were taken for.
+        headed: True if the file names its columns; if not, they are called `column 1`, `column 2`, ….
+        account: roles assigned to columns of other names.
     """
 
     file: str
@@ -59,7 +59,7 @@ class MeasurementTable:
         return len(self.lines)
 
     def numbers(self, name: str) -> np.ndarray:
-        """A column as floats, NaN where a cell is empty, or holds text where the others hold numbers."""
+        """Return a column as floats, NaN for empty cells and for a few cells with text."""
         if name not in self.columns:
             raise unknown_name("column", name, self.columns).located(file=self.file)
         cells = self.columns[name]
@@ -94,17 +94,17 @@ class MeasurementTable:
 
     @property
     def column_list(self) -> str:
-        """Names of its columns, for messages."""
+        """Names of the columns, for messages."""
         return "Columns: " + first_of(self.columns)
 
     @property
     def length(self) -> float:
-        """Metres a unit of length."""
+        """Metres per unit of length."""
         return self._factor("unit", LENGTHS, "m")
 
     @property
     def angle(self) -> float:
-        """Radians a unit of angle."""
+        """Radians per unit of angle."""
         return self._factor("angle", ANGLES, "rad")
 
     def _factor(self, key: str, known: dict[str, float], default: str) -> float:
@@ -115,13 +115,13 @@ class MeasurementTable:
 
 
 def read_measurements(path: str | os.PathLike[str], *, head_needed: bool = True) -> MeasurementTable:
-    """A measurement file; commas, semicolons, tabs or blanks between columns."""
+    """Read a measurement file; commas, semicolons, tabs or blanks separate columns."""
     data = read_bytes(path, MAX_DATA_BYTES)
     return parse_measurements(decoded(data, path), str(path), head_needed=head_needed)
 
 
 def decoded(data: bytes, path: object) -> str:
-    """Text in UTF-8, UTF-16 with its mark, or as old programs write it, where only signs such as ° differ."""
+    """Decode text in UTF-8, UTF-16 with its mark, or a legacy encoding, where only signs such as ° differ."""
     for encoding in ("utf-16",) if data[:2] in (b"\xff\xfe", b"\xfe\xff") else ("utf-8-sig", "cp1252"):
         try:
             text = data.decode(encoding)
@@ -133,7 +133,7 @@ def decoded(data: bytes, path: object) -> str:
 
 
 def parse_measurements(text: str, file: str = "text", *, head_needed: bool = True) -> MeasurementTable:
-    """The table of a measurement file's text; without a header only where none is needed."""
+    """Parse the text of a measurement file; a header may be missing only if `head_needed` is False."""
     settings: dict[str, str] = {}
     body: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -181,7 +181,7 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
 
 
 def _check_rows(file: str, width: int, good: int, wrong: list[tuple[int, int]]):
-    """Say which few rows are cut off or have a cell too many; refuse a file with many, or with no rows."""
+    """Warn about a few rows of wrong length; refuse a file with many, or with no rows."""
     if len(wrong) > FEW * good:
         line, cells = wrong[0]
         raise ModelError(
@@ -199,7 +199,7 @@ def _check_rows(file: str, width: int, good: int, wrong: list[tuple[int, int]]):
 
 
 def joint_values(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> np.ndarray:
-    """(n, n_q) rad and m from the columns named like the coordinates; NaN where a cell is empty.
+    """Return (n, n_q) rad and m from the columns named like the coordinates; NaN for empty cells.
 
     Args:
         table: the file.
@@ -224,11 +224,11 @@ def joint_values(table: MeasurementTable, mechanism: Mechanism, needed: Sequence
 
 
 def _check_turns(q: np.ndarray, name: str, file: str):
-    """Refuse angles that no joint turns where the file does not say what unit they are in."""
+    """Refuse angles beyond any joint's range if the file does not give their unit."""
     widest = float(np.nanmax(abs(q), initial=0.0))
     if widest > np.degrees(TURNS):
         raise ModelError(
-            f"goes to {widest:.4g}, which is no angle of a joint in any unit",
+            f"goes to {widest:.4g}, which is not an angle of a joint in any unit",
             file=file,
             element=f"column {name}",
             remedy="Check which columns are joint values, and name them",
@@ -243,7 +243,7 @@ def _check_turns(q: np.ndarray, name: str, file: str):
 
 
 def group_names(table: MeasurementTable) -> tuple[str, ...]:
-    """What every row touches: column `group`, or `place` and `hole` as place/hole; empty if there is neither."""
+    """Return the group of every row: column `group`, or `place` and `hole` as place/hole; empty without either."""
     if "group" in table.columns:
         return tuple(table.columns["group"])
     if "place" in table.columns:
@@ -253,18 +253,18 @@ def group_names(table: MeasurementTable) -> tuple[str, ...]:
 
 
 def write_measurements(names: list[str], rows: np.ndarray, settings: dict[str, str] | None = None) -> str:
-    """Text of a measurement file: numbers written so that they read back the same, NaN as empty cells."""
+    """Return the text of a measurement file: numbers that read back the same, NaN as empty cells."""
     head = [f"# {key} = {value}" for key, value in (settings or {}).items()]
     body = [",".join("" if cell != cell else repr(float(cell)) for cell in row) for row in np.atleast_2d(rows)]
     return "\n".join([*head, ",".join(names), *(body if np.size(rows) else [])]) + "\n"
 
 
 def as_texts(numbers: np.ndarray) -> list[str]:
-    """Cells that read back the same, empty for NaN."""
+    """Return cells that read back the same, empty for NaN."""
     return ["" if x != x else repr(float(x)) for x in numbers]
 
 
 def matrices(rows: np.ndarray) -> np.ndarray:
-    """Sixteen numbers each (n, 16) as (n, 4, 4): row by row, or by columns where the last row is not zeros."""
+    """Reshape sixteen numbers each (n, 16) to (n, 4, 4): by rows, or by columns if the last row is not zeros."""
     T = rows.reshape(len(rows), 4, 4)
     return T if abs(np.nan_to_num(T[:, 3, :3])).max() < 1e-9 else T.transpose(0, 2, 1)

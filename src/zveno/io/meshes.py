@@ -1,21 +1,25 @@
-"""Corners of the meshes that a model names: STL, binary or text, and OBJ."""
+"""Meshes of a model: corners of STL, binary or text, and OBJ; the size of COLLADA."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
+from defusedxml.ElementTree import fromstring
 
 from ..errors import ModelError
-from .files import MAX_DATA_BYTES, read_bytes
+from .files import MAX_DATA_BYTES, over_limit, read_bytes
 
+ELEMENT_BYTES = 500
+"""Memory of an element when it is copied, besides its text."""
 _HEAD = 84
 _TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 
 
 def mesh_path(name: str, model: str) -> Path:
-    """Where the mesh of a model's file lies: beside it, or for `package://` below one of the folders above it."""
+    """Find the file of a model's mesh: beside the model, or for `package://` below one of the folders above it."""
     address = urlsplit(name)
     beside = Path(model).resolve().parent
     inside = Path(unquote(address.netloc + address.path))
@@ -37,7 +41,7 @@ def mesh_path(name: str, model: str) -> Path:
 
 
 def mesh_corners(path: Path) -> np.ndarray:
-    """Corners (n, 3) of all faces, in the units of the file."""
+    """Return the corners (n, 3) of all faces, in the units of the file."""
     data = read_bytes(path, MAX_DATA_BYTES)
     kind = path.suffix.lower()
     if kind == ".obj":
@@ -60,8 +64,32 @@ def mesh_corners(path: Path) -> np.ndarray:
     return corners
 
 
+def check_instances(data: bytes) -> None:
+    """Refuse a COLLADA document that is too large once its instances are written out.
+
+    Nodes may refer to each other many times over many levels, and document types may define entities.
+    """
+    root = fromstring(data, forbid_dtd=True)
+    by_name = {element.get("id"): element for element in root.iter() if element.get("id")}
+    sizes: dict[int, int] = {}
+
+    def size_of(element: Any) -> int:
+        if id(element) not in sizes:
+            sizes[id(element)] = MAX_DATA_BYTES + 1  # found again below itself, it has no end
+            size = ELEMENT_BYTES + len(element.text or "")
+            target = by_name.get(element.get("url", "").removeprefix("#"))
+            if target is not None and element.tag.rpartition("}")[2].startswith("instance_"):
+                size += size_of(target)
+            sizes[id(element)] = size + sum(map(size_of, element))
+        return sizes[id(element)]
+
+    size = size_of(root)
+    if size > MAX_DATA_BYTES + len(data):
+        raise over_limit(size, MAX_DATA_BYTES)
+
+
 def _rows_after(data: bytes, word: bytes) -> np.ndarray:
-    """Three numbers from every line that begins with a word; lines that have none make the mesh empty."""
+    """Return three numbers from every line that begins with a word; a line without them makes the mesh empty."""
     lines = [line.strip() for line in data.splitlines()]
     rows = [line[len(word) :].split()[:3] for line in lines if line.startswith(word)]
     try:

@@ -1,4 +1,4 @@
-"""Reading MJCF models through MuJoCo: its compiler resolves defaults, includes, angle conventions and inertias.
+"""MJCF reader through MuJoCo, whose compiler resolves defaults, includes, angle conventions and inertias.
 
 Bodies become links, with link 0 the world. A body with several joints gets a massless link after each joint but
 the last, called `body/joint`. With no mimic relations, q is MuJoCo's qpos. Velocities are MuJoCo's too, except
@@ -46,12 +46,12 @@ _UNNAMED_MODEL = "MuJoCo Model"
 
 
 def read_mjcf(path: str | Path, *, snap: bool | None = None) -> Mechanism:
-    """The mechanism of an MJCF file.
+    """Read the mechanism of an MJCF file.
 
     Args:
         path: the .xml file; includes and assets are looked for where MuJoCo does, relative to it. Mesh, texture and
             height field files may be missing where no inertia is inferred from them.
-        snap: take rotations within 1e-4 rad of multiples of 15° as exactly those; otherwise they are only listed in
+        snap: True to make rotations within 1e-4 rad of multiples of 15° exact; otherwise they are only listed in
             `Mechanism.notes`, with everything a mechanism cannot represent.
     """
     model, notes = compiled_file(path)
@@ -59,14 +59,14 @@ def read_mjcf(path: str | Path, *, snap: bool | None = None) -> Mechanism:
 
 
 def parse_mjcf(text: str, file: object | None = None, *, snap: bool = False) -> Mechanism:
-    """The mechanism of MJCF text; `file` is what errors call it. For the rest see `read_mjcf`."""
+    """Return the mechanism of MJCF text; `file` is its name in errors. For the rest see `read_mjcf`."""
     model, notes = compiled_text(text, file)
     name = "mechanism" if file is None else Path(str(file)).stem
     return _located(lambda: _mechanism(model, name, "" if file is None else str(file), snap, notes), file)
 
 
 def mechanism_of_model(model: Any, snap: bool = False) -> Mechanism:
-    """The mechanism of an open `mujoco.MjModel`."""
+    """Return the mechanism of an open `mujoco.MjModel`."""
     return _mechanism(model, "mechanism", "an open mujoco.MjModel", snap, [])
 
 
@@ -104,13 +104,13 @@ def _mechanism(model, name: str, source: str, snap: bool, notes: list[str]) -> M
 
 
 class Names:
-    """Names given so far; a new one that is taken gets a suffix."""
+    """Names in use; a new name that is taken gets a suffix."""
 
     def __init__(self, taken: tuple[str, ...] = ()):
         self._taken = set(taken)
 
     def unique(self, wanted: str, suffix: str = "") -> str:
-        """`wanted` if it is free, else with `suffix`, else with a number too; taken from now on."""
+        """Reserve and return `wanted` if it is free, else with `suffix`, else with a number too."""
         name, k = wanted, 1
         if name in self._taken:
             name = wanted = wanted + suffix
@@ -122,7 +122,7 @@ class Names:
 
 
 def _names(count: int, accessor, kind: str, taken: Names) -> list[str]:
-    """MuJoCo's names by number; unnamed ones are called `body3`, with names from the file going first."""
+    """Return MuJoCo's names by number; unnamed ones become `body3`, after all names from the file."""
     given = [accessor(k).name for k in range(count)]
     for name in filter(None, given):
         taken.unique(name)
@@ -164,7 +164,7 @@ def _tree(model, link_names: list[str], joint_names: list[str], taken: Names, an
 
 
 def _motion(model, j: int, T_parent_body, name: str, angles: AngleKeeper):
-    """(joint type, T_parent_joint, T_joint_child) of joint j of a body placed at T_parent_body before it moves.
+    """Return (joint type, T_parent_joint, T_joint_child) of joint j of a body at T_parent_body before it moves.
 
     A hinge or ball turns the body about its anchor point: T = T_parent_body · Trans(anchor) · R · Trans(−anchor).
     The motion of hinges and slides is q − ref, and the constant part −ref goes into T_parent_joint.
@@ -193,7 +193,7 @@ def _link(model, b: int, name: str) -> Link:
 
 
 def _frames(model, link_names: list[str], taken: Names, angles: AngleKeeper, notes: list[str]) -> list[Frame]:
-    """Named sites, and named cameras that are fixed on their body."""
+    """Return named sites, and named cameras that are fixed on their body."""
     fixed = int(mujoco_module().mjtCamLight.mjCAMLIGHT_FIXED)
     places = [
         ("site", model.site(k).name, model.site_bodyid[k], model.site_pos[k], model.site_quat[k])

@@ -1,4 +1,4 @@
-"""What an MJCF joint has beside its motion: limits, drive and mimic relation; and what cannot be represented."""
+"""Limits, drive and mimic relation of an MJCF joint, and notes on omitted parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF_DOFS = ("dof_armature", "dof_damping", "dof_frictionloss")
 
 
 def check_numbers(model: Any, link_names: list[str], joint_names: list[str]) -> None:
-    """Refuses numbers that are not finite or absurdly large, which MuJoCo lets through."""
+    """Refuse numbers that are not finite or absurdly large, which MuJoCo accepts."""
     dof_names = [joint_names[j] for j in model.dof_jntid]
     owners = np.searchsorted(model.jnt_qposadr, np.arange(model.nq), side="right") - 1
     coordinate_names = [joint_names[j] for j in owners]
@@ -55,7 +55,7 @@ def check_numbers(model: Any, link_names: list[str], joint_names: list[str]) -> 
 
 
 def actuators_by_joint(model: Any) -> dict[int, list[int]]:
-    """Numbers of the actuators that act on each joint, by its number; joints without one are left out."""
+    """Return the numbers of the actuators of each joint, by its number; joints without one are left out."""
     kinds = mujoco_module().mjtTrn
     on_joints = np.isin(model.actuator_trntype, [int(kinds.mjTRN_JOINT), int(kinds.mjTRN_JOINTINPARENT)])
     actuators: dict[int, list[int]] = {}
@@ -65,7 +65,7 @@ def actuators_by_joint(model: Any) -> dict[int, list[int]]:
 
 
 def limits_of(model: Any, j: int, actuators: list[int]) -> Limits:
-    """Position limits of joint j, and its effort limit where its actuator or the joint bounds the force."""
+    """Return position limits of joint j, and its effort limit if its actuator or the joint bounds the force."""
     mujoco = mujoco_module()
     kind, kinds = mujoco.mjtJoint(model.jnt_type[j]), mujoco.mjtJoint
     if kind == kinds.mjJNT_BALL and model.jnt_limited[j]:
@@ -80,7 +80,7 @@ def limits_of(model: Any, j: int, actuators: list[int]) -> Limits:
 
 
 def drive_of(model: Any, j: int, actuators: list[int]) -> Drive | None:
-    """Armature, damping and friction loss of joint j; an armature acts at the joint, so the gear ratio is 1."""
+    """Return armature, damping and friction loss of joint j; an armature acts at the joint: gear ratio 1."""
     ends = [*model.jnt_dofadr[j + 1 : j + 2], model.nv]
     dofs = np.arange(model.jnt_dofadr[j], ends[0])
     rotor, viscous = model.dof_armature[dofs], model.dof_damping[dofs]
@@ -96,7 +96,7 @@ def drive_of(model: Any, j: int, actuators: list[int]) -> Drive | None:
 
 
 def spring_of(model: Any, j: int) -> Spring | None:
-    """The linear spring of joint j; a free joint's is left out (`notes_on_omissions`)."""
+    """Return the linear spring of joint j; that of a free joint is left out (`notes_on_omissions`)."""
     joints = mujoco_module().mjtJoint
     if not model.jnt_stiffness[j] or joints(model.jnt_type[j]) == joints.mjJNT_FREE:
         return None
@@ -106,7 +106,7 @@ def spring_of(model: Any, j: int) -> Spring | None:
 
 
 def mimics_of(model: Any, joint_names: list[str], notes: list[str]) -> dict[int, Mimic]:
-    """Mimic relations by joint number, from the equality constraints that say so; the others become notes.
+    """Return mimic relations by joint number, from equality constraints of that form; the others become notes.
 
     MuJoCo's relation is q1 − ref1 = c0 + c1 (q2 − ref2) + c2 (q2 − ref2)² + …
     """
@@ -146,7 +146,7 @@ def mimics_of(model: Any, joint_names: list[str], notes: list[str]) -> dict[int,
 
 
 def notes_on_omissions(model: Any, link_names: list[str], joint_names: list[str]) -> list[str]:
-    """What the model has and a mechanism cannot represent, in words."""
+    """List the parts of the model that a mechanism cannot represent."""
     mujoco = mujoco_module()
     lost = []
 
@@ -186,7 +186,7 @@ def notes_on_omissions(model: Any, link_names: list[str], joint_names: list[str]
 
 
 def _largest_force(mujoco, model, k: int) -> float:
-    """The largest force that actuator k can exert on its joint."""
+    """Return the largest force that actuator k can exert on its joint."""
     force = np.inf
     if model.actuator_forcelimited[k]:
         force = abs(model.actuator_forcerange[k]).max()
@@ -205,7 +205,7 @@ def _gear(model, k: int) -> float:
 
 
 def _entry(model, name: str, k: int, default: float = 0.0) -> float:
-    """Entry k of an array that older versions of MuJoCo do not have."""
+    """Return entry k of an array that older versions of MuJoCo do not have."""
     array = getattr(model, name, None)
     return default if array is None else array[k]
 

@@ -16,13 +16,13 @@ from .mjcf_compile import mujoco_module
 def loops_of(
     model: Any, link_names: list[str], fresh: Callable[[str], str], notes: list[str]
 ) -> tuple[list[Frame], list[Loop]]:
-    """Frames at both ends of every active `connect` and `weld`, and the loops that hold them together.
+    """Return frames at both ends of every active `connect` and `weld`, and the loops that connect them.
 
     Args:
         model: the compiled model.
         link_names: by body number.
         fresh: a free name of a frame from the one wanted.
-        notes: get a line for a constraint that holds nothing.
+        notes: receive a line for a constraint without effect.
     """
     mujoco = mujoco_module()
     kinds = {mujoco.mjtEq.mjEQ_CONNECT: "point", mujoco.mjtEq.mjEQ_WELD: "weld"}
@@ -57,7 +57,7 @@ def _sites(model, e: int):
 
 
 def _bodies(model, e: int, joint: str):
-    """`connect` has an anchor in either body; `weld` holds an anchor of the second at a pose in the first."""
+    """Return bodies and frames: `connect` has two anchors; `weld` a pose in the first, an anchor in the second."""
     data = np.array(model.eq_data[e])
     bodies = [int(model.eq_obj1id[e]), int(model.eq_obj2id[e])]
     if joint == "point":

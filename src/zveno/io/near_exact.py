@@ -1,4 +1,4 @@
-"""Numbers of a model file that were probably meant to be exact: rpy="1.5708 0 0", quaternions that were rounded."""
+"""Rounded values of a model file that are nearly exact: rpy="1.5708 0 0", rounded quaternions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ..spatial.angles import REPORT_TOLERANCE, is_near_exact, nearest_multiple, 
 from ..spatial.transforms import transform
 
 SNAP_ON_REQUEST = REPORT_TOLERANCE
-"""With `snap=True`, readers move angles and axes by at most this, rad: what they would have reported."""
+"""Largest change of angles and axes by readers with `snap=True`, rad: that of reported ones."""
 MOST_NOTES = 10
-"""Near-exact angles of more places than this are put into one note."""
+"""Number of places beyond which near-exact angles are put into one note."""
 _ROUNDING = 1e-15
 _COMPONENT = 4 * np.finfo(float).eps
-"""What rounding can make of a component that is 0 or ±1."""
+"""Largest rounding error of a component that is 0 or ±1."""
 _COMPILED = 1e-13
-"""What quaternions computed by a model compiler can add to an angle, rad."""
+"""Largest angle error of quaternions computed by a model compiler, rad."""
 
 
 def snapped_rpy(rpy: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Roll, pitch and yaw at the multiples of 15° they are near to, and what is near in words."""
+    """Return roll, pitch and yaw at the nearby multiples of 15°, and texts about them."""
     words = [
         f"{name} {angle!r} is {off_exact(angle):.1e} rad from {_degrees([nearest_multiple(angle)])}"
         for name, angle in zip(("roll", "pitch", "yaw"), rpy, strict=True)
@@ -33,7 +33,7 @@ def snapped_rpy(rpy: np.ndarray) -> tuple[np.ndarray, list[str]]:
 
 
 def snapped_axis(axis: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """A unit axis moved into the coordinate plane, to the multiple of 15° there, that it is near to; and words."""
+    """Return a unit axis moved to the nearby multiple of 15° in a coordinate plane, and texts about it."""
     across = int(np.argmin(abs(axis)))
     a, b = [k for k in range(3) if k != across]
     angle = nearest_multiple(math.atan2(axis[b], axis[a]))
@@ -47,7 +47,7 @@ def snapped_axis(axis: np.ndarray) -> tuple[np.ndarray, list[str]]:
 
 
 def near_exact_notes(near: dict[str, list[str]], snap: bool) -> list[str]:
-    """Notes for a mechanism from near-exact angles by place ("joint elbow"): what was snapped, or could be."""
+    """Return notes from near-exact angles by place ("joint elbow"): those snapped, or those that could be."""
     if snap:
         return [f"snapped at {place}: {'; '.join(words)}" for place, words in near.items()]
     if len(near) > MOST_NOTES:
@@ -62,18 +62,18 @@ def near_exact_notes(near: dict[str, list[str]], snap: bool) -> list[str]:
 
 
 class AngleKeeper:
-    """Makes placements and axes, and remembers (with `snap`: corrects) those near a multiple of 15°."""
+    """Builder of placements and axes that records (with `snap`: corrects) those near a multiple of 15°."""
 
     def __init__(self, snap: bool):
         self.snap = snap
         self._near: dict[str, list[str]] = {}
 
     def placement(self, position: np.ndarray, quaternion: np.ndarray, what: str) -> np.ndarray:
-        """(4, 4) transform from a position (3,) and a quaternion wxyz (4,); `what` names it in notes."""
+        """Return the (4, 4) transform of a position (3,) and a quaternion wxyz (4,); `what` names it in notes."""
         return transform(self.rotation(quaternion, what), tidy_vector(position))
 
     def rotation(self, quaternion: np.ndarray, what: str) -> np.ndarray:
-        """(3, 3) rotation of a quaternion wxyz."""
+        """Return the (3, 3) rotation of a quaternion wxyz."""
         R = tidy_rotation(rotations.from_quaternion(quaternion))
         read = _angles(R)
         meant = [snapped(angle, REPORT_TOLERANCE) for angle in read]
@@ -84,14 +84,14 @@ class AngleKeeper:
         return exact if self.snap else R
 
     def axis(self, axis: np.ndarray, what: str) -> np.ndarray:
-        """(3,) unit axis."""
+        """Return the (3,) unit axis."""
         read = unit_axis(tidy_vector(axis))
         meant, words = snapped_axis(read)
         self._remember(what, words)
         return meant if self.snap else read
 
     def angle(self, angle: float, what: str) -> float:
-        """An angle that stands by itself, rad."""
+        """Return a single angle, rad."""
         if not is_near_exact(angle):
             return angle
         meant = snapped(angle, REPORT_TOLERANCE)
@@ -99,7 +99,7 @@ class AngleKeeper:
         return meant if self.snap else angle
 
     def notes(self) -> list[str]:
-        """What was snapped, or what could be."""
+        """Return notes on the angles that were snapped, or could be."""
         return near_exact_notes(self._near, self.snap)
 
     def _remember(self, what: str, words: list[str]):
@@ -112,20 +112,20 @@ def _degrees(angles) -> str:
 
 
 def tidy_rotation(R: np.ndarray) -> np.ndarray:
-    """The rotation with entries that are 0 or ±1 but for rounding made exactly so."""
+    """Return the rotation with entries within rounding of 0 or ±1 made exact."""
     whole = np.round(R)
     return np.where(abs(R - whole) <= _COMPONENT, whole, R) + 0.0
 
 
 def tidy_vector(vector: np.ndarray) -> np.ndarray:
-    """The vector with components that are rounding beside its largest one made exactly zero."""
+    """Return the vector with components that are rounding beside its largest one set to zero."""
     vector = np.array(vector, dtype=float)
     vector[abs(vector) <= _COMPONENT * abs(vector).max()] = 0.0
     return vector
 
 
 def _angles(R) -> np.ndarray:
-    """Roll, pitch and yaw; with the pitch near ±90° the roll, which is then the yaw's, is set to zero."""
+    """Return roll, pitch and yaw; for a pitch near ±90° the roll, which is then redundant, is zero."""
     rpy = rotations.to_rpy(R)
     if abs(abs(rpy[1]) - math.pi / 2) <= REPORT_TOLERANCE:
         rpy[0], rpy[2] = 0.0, math.atan2(-R[0, 1], R[1, 1])

@@ -1,4 +1,4 @@
-"""Robots that other libraries have open: a `pinocchio.Model` or a `mujoco.MjModel` as a mechanism."""
+"""Models that are open in other libraries: a `pinocchio.Model` or a `mujoco.MjModel` as a mechanism."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from ..spatial.rotations import to_quaternion
 from .near_exact import AngleKeeper, tidy_vector
 
 LIBRARIES = ("pinocchio", "mujoco")
-"""Whose models can be given where a name or path can."""
+"""Libraries whose open models are accepted instead of a name or path."""
 _ENDLESS = 1e20
-"""Limits beyond this are none."""
+"""Value beyond which limits count as missing."""
 _OF_SEVERAL: dict[str, type[JointType]] = {
     "JointModelFreeFlyer": Free,
     "JointModelSpherical": Spherical,
@@ -39,12 +39,12 @@ _OF_SEVERAL: dict[str, type[JointType]] = {
 
 
 def is_open_model(model: object) -> bool:
-    """Whether something is a model of a library that can be read."""
+    """Return True if an object is a model of a supported library."""
     return type(model).__module__.partition(".")[0] in LIBRARIES and type(model).__name__ in ("Model", "MjModel")
 
 
 def open_model(model: Any, snap: bool | None = None) -> Mechanism:
-    """The mechanism of an open model. Coordinates are named as there; quaternions are wxyz here."""
+    """Return the mechanism of an open model. Coordinates keep their names; quaternions are wxyz here."""
     if type(model).__name__ == "MjModel":
         from .mjcf import mechanism_of_model
 
@@ -53,7 +53,7 @@ def open_model(model: Any, snap: bool | None = None) -> Mechanism:
 
 
 def _from_pinocchio(model: Any, snap: bool) -> Mechanism:
-    """Joints keep their names; a link is called after the body that sits at its joint, or after the joint."""
+    """Convert a Pinocchio model. Joints keep their names; a link is named after its body, or else its joint."""
     angles, names = AngleKeeper(snap), _link_names(model)
     links, joints = [Link(names[0])], []
     for k in range(1, model.njoints):

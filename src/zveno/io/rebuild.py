@@ -1,4 +1,4 @@
-"""Values of a saved result put together again: only plain arrays, and fields of the types their classes declare."""
+"""Reconstruction of saved values: only plain arrays, and fields of the types their classes declare."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMBERS = re.compile(r"[<>|=]?[biuf](1|2|4|8|16)")
 
 
 def plain_array(data: Any, dtype: Any, shape: Any) -> np.ndarray:
-    """An array of numbers or texts from a flat list; other types, which could take any memory, are refused."""
+    """Return an array of numbers or texts from a flat list; refuse other types, which could take any memory."""
     if not isinstance(data, list) or not isinstance(dtype, str) or not isinstance(shape, list):
         raise ModelError("holds an array without a list of data, a type and a shape")
     if re.fullmatch(r"[<>|=]?U\d+", dtype) and all(isinstance(item, str) for item in data):
@@ -34,7 +34,7 @@ def plain_array(data: Any, dtype: Any, shape: Any) -> np.ndarray:
 
 
 def rebuilt(cls: type[T], values: dict[str, Any]) -> T:
-    """An instance of a dataclass from the values of its fields, each refused unless it is of the type declared."""
+    """Return an instance of a dataclass from its field values; refuse values of other types than declared."""
     hints = _hints(cls)
     for name, value in values.items():
         if name not in hints:
@@ -65,7 +65,7 @@ def _check(mechanism: Mechanism) -> None:
 
 @cache
 def _hints(cls: type) -> dict[str, Any]:
-    """Types of the fields; Any where a name is known to type checkers only."""
+    """Return the types of the fields; Any for names that only type checkers know."""
     known = vars(sys.modules[cls.__module__])
     hints = {}
     for item in fields(cls):  # pyright: ignore[reportArgumentType]  (registered classes are dataclasses)

@@ -1,8 +1,6 @@
-"""Results as files: what every result can do, JSON that keeps arrays, mechanisms and infinities, and loading.
+"""Results in files: JSON that keeps arrays, mechanisms and infinities.
 
-A result is a frozen dataclass that derives from `Result`. It says in one sentence how it went (`summary`), knows
-its `status`, carries the version and a hash of its inputs, and can be saved and loaded without running code from
-the file: only dataclasses that are registered here come back.
+Loading runs no code from the file: only dataclasses that are registered here come back.
 """
 
 from __future__ import annotations
@@ -14,14 +12,13 @@ import json
 import math
 import os
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
-from .._version import __version__
-from ..errors import ModelError, ZvenoError, visible
+from ..errors import ModelError, ZvenoError
 from ..mechanism import JOINT_TYPES, Drive, Extra, Frame, Joint, Limits, Link, Loop, Mechanism, Mimic, Spring
-from .files import read_json, write_text
+from .files import read_json
 from .rebuild import plain_array, rebuilt
 
 FORMAT = "zveno result"
@@ -38,103 +35,35 @@ HOMES = {
     "BaseParameters": "zveno.base_parameters.result",
     "Calibration": "zveno.calibration.result",
     "Compensation": "zveno.calibration.use.compensate",
-    "Constrained": "zveno.simulation.dynamics",
-    "Curve": "zveno.design.result",
+    "ConstrainedMotion": "zveno.simulation.dynamics",
     "DriveGains": "zveno.identification.payload",
-    "Excitation": "zveno.design.excitation.result",
+    "Excitation": "zveno.identification.excitation.result",
     "Export": "zveno.export",
-    "Identifiability": "zveno.calibration.identifiability.analysis",
+    "Identifiability": "zveno.calibration._identifiability.analysis",
     "Identification": "zveno.identification.result",
-    "IkMap": "zveno.ik.maps.results",
-    "IkVerdict": "zveno.ik.judge",
+    "Proof": "zveno.ik.judge",
     "JointPath": "zveno.ik.paths.joint_path",
     "Payload": "zveno.identification.payload",
-    "Plan": "zveno.design.result",
-    "Postures": "zveno.ik.whole_body.posture_result",
+    "MeasurementPlan": "zveno.calibration.planning.result",
+    "Configurations": "zveno.ik._whole_body.posture_result",
     "Solutions": "zveno.ik.solutions",
-    "Study": "zveno.documents.calibration_001.plan_study",
     "Walk": "zveno.walking.walk_result",
-    "WalkPlan": "zveno.walking.result",
     "Trajectory": "zveno.simulation.trajectory",
-    "Trials": "zveno.design.trials",
     "WorkspaceMap": "zveno.ik.maps.results",
 }
-"""Modules that define the results, by class: a file says the class, and only these are imported for it."""
-_LONGEST_REPR = 100
+"""Modules that define the results, by class: a file names the class, and only these are imported for it."""
 
 R = TypeVar("R", bound=type)
 
 
 def registered(cls: R) -> R:
-    """Class decorator: a dataclass that may stand inside a saved result."""
+    """Register a dataclass that may occur in a saved result (class decorator)."""
     _registered[cls.__name__] = cls
     return cls
 
 
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Result:
-    """What every task returns: a value that judges itself, prints itself and can be saved.
-
-    Subclasses are frozen dataclasses (with `eq=False, repr=False`), decorated with `registered` and listed in
-    `HOMES`; they define `status` (a short word or sentence) and `summary` (a sentence a person can read), as fields
-    or properties; `inputs` is a hash of what it was computed from. How they are printed and drawn is the business
-    of `zveno.report`.
-    """
-
-    kind: ClassVar[str] = "result"
-
-    if TYPE_CHECKING:
-
-        @property
-        def summary(self) -> str:
-            """What came out, in a sentence or two."""
-            ...
-
-    def __repr__(self) -> str:
-        text = " ".join(visible(self.summary).split())
-        text = text if len(text) <= _LONGEST_REPR else f"{text[: _LONGEST_REPR - 1]}…"
-        return f"<{type(self).__name__}: {text}>"
-
-    def __str__(self) -> str:
-        return report_module().result_text(self)
-
-    def _repr_html_(self) -> str:
-        return report_module().result_html(self)
-
-    def plot(self, path: str | os.PathLike[str], **options: Any) -> Path:
-        """Draw the result as .png or .svg; returns the file."""
-        return report_module().draw_result(self, path, **options)
-
-    def report(self, path: str | os.PathLike[str]) -> Path:
-        """Write one offline .html page: what it means, plots, tables, the robot; returns the file."""
-        return report_module().write_report(self, path)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain dictionaries, lists and numbers."""
-        return {
-            "format": FORMAT,
-            "format_version": FORMAT_VERSION,
-            "zveno": __version__,
-            "content": encode(self),
-        }
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Written as JSON; `zveno.load_result` reads it back."""
-        return write_text(path, json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False))
-
-    @staticmethod
-    def _robot(mechanism: Mechanism) -> Any:
-        """The robot of a mechanism, found by name: results are below the layer of robots."""
-        return importlib.import_module("zveno.robot").Robot(mechanism)
-
-
-def report_module() -> Any:
-    """The module that prints and draws results, found by name: results are below its layer."""
-    return importlib.import_module("zveno.report.results")
-
-
 def load_result(path: str | os.PathLike[str]) -> Any:
-    """A result written by its `save` method."""
+    """Load a result written by its `save` method."""
     if Path(path).suffix.lower() == ".npz":
         return importlib.import_module(HOMES["Trajectory"]).Trajectory.load(path)
     data = read_json(path)
@@ -151,9 +80,9 @@ def load_result(path: str | os.PathLike[str]) -> Any:
         if home is not None:  # a result comes back as the class its task defines
             importlib.import_module(home)
         result = decode(data["content"])
-        repr(result)  # fails where parts do not fit each other
-        if type(result).to_dict is not Result.to_dict:
-            result.to_dict()
+        for text in (repr, str):  # both fail where parts do not fit each other
+            text(result)
+        result.to_dict()
         return result
     except ZvenoError as error:
         raise error.located(file=path) from error
@@ -162,7 +91,7 @@ def load_result(path: str | os.PathLike[str]) -> Any:
 
 
 def hash_of(*inputs: Any) -> str:
-    """A short hash of arrays, mechanisms, numbers and texts: what a result was computed from."""
+    """Return a short hash of arrays, mechanisms, numbers and texts: the inputs of a result."""
     digest = hashlib.sha256()
     for item in inputs:
         digest.update(json.dumps(encode(item), sort_keys=True, default=repr).encode())
@@ -170,7 +99,7 @@ def hash_of(*inputs: Any) -> str:
 
 
 def encode(value: Any) -> Any:
-    """Plain JSON values for a dataclass, array, number, text, mapping or sequence of these."""
+    """Return plain JSON values for a dataclass, array, number, text, mapping or sequence of these."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = {item.name: encode(getattr(value, item.name)) for item in dataclasses.fields(value) if item.init}
         return {"class": type(value).__name__, **fields}
@@ -197,7 +126,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """The value `encode` was given."""
+    """Return the value that `encode` was given."""
     if isinstance(value, list):
         return [decode(item) for item in value]
     if not isinstance(value, dict):

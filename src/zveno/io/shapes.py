@@ -1,4 +1,4 @@
-"""Shapes of the links as a URDF gives them, for what has to know how thick a link is."""
+"""Link shapes of a URDF, for the extents of links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .urdf_extras import element_of
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A convex stand-in for a shape: all points within `radius` of the hull of `corners`.
+    """Convex approximation of a shape: all points within `radius` of the hull of `corners`.
 
     Attributes:
         link: name of the link.
@@ -33,7 +33,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """A collision or visual element of a link as a URDF describes it.
+    """Collision or visual element of a link as a URDF describes it.
 
     Attributes:
         link: name of the link.
@@ -58,7 +58,7 @@ class Geometry:
 
 @lru_cache(maxsize=16)
 def link_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
-    """The collision shapes of the links, or the visual ones of those that have none of the former."""
+    """Return the collision shapes of the links, or the visual ones of links without collision shapes."""
     return tuple(
         _stand_in(_geometry(link, element, mechanism.source), mechanism.source)
         for link, elements in _elements(mechanism).items()
@@ -67,7 +67,7 @@ def link_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
 
 
 def visual_geometries(mechanism: Mechanism) -> tuple[Geometry, ...]:
-    """The visual elements of the links."""
+    """Return the visual elements of the links."""
     return tuple(
         _geometry(link, element, mechanism.source)
         for link, elements in _elements(mechanism).items()
@@ -76,14 +76,14 @@ def visual_geometries(mechanism: Mechanism) -> tuple[Geometry, ...]:
 
 
 def material_colors(mechanism: Mechanism) -> dict[str, tuple[float, ...]]:
-    """Colours of the materials that the robot declares for all links, by name."""
+    """Return the colours of the materials that the robot declares for all links, by name."""
     elements = [element_of(extra) for extra in mechanism.extras if not extra.link and not extra.joint]
     named = {element.get("name", ""): _color(element) for element in elements if element.tag == "material"}
     return {name: color for name, color in named.items() if color}
 
 
 def _elements(mechanism: Mechanism) -> dict[str, dict[str, list[ElementTree.Element]]]:
-    """Elements of every link, by their tag."""
+    """Return the elements of every link, by their tag."""
     by_link: dict[str, dict[str, list[ElementTree.Element]]] = {}
     for extra in mechanism.extras:
         if extra.link:
@@ -117,7 +117,7 @@ def _geometry(link: str, element: ElementTree.Element, model: str) -> Geometry:
 
 
 def _color(material: ElementTree.Element) -> tuple[float, ...]:
-    """The rgba of a material, empty where it has none that can be read: colours are not worth an error."""
+    """Return the rgba of a material, empty if it has no readable one: colours are not worth an error."""
     color = material.find("color")
     try:
         values = tuple(float(word) for word in ("" if color is None else color.get("rgba", "")).split())
@@ -142,7 +142,7 @@ def _stand_in(shape: Geometry, model: str) -> Shape:
 
 
 def _rims(ends: np.ndarray, radius: float, n: int = 24) -> np.ndarray:
-    """Corners of prisms about the two rims of a cylinder."""
+    """Return the corners of prisms about the two rims of a cylinder."""
     angles = 2 * np.pi * np.arange(n) / n
     outside = radius / np.cos(np.pi / n)
     rim = outside * np.stack([np.cos(angles), np.sin(angles), np.zeros(n)], axis=1)

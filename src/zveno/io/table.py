@@ -1,4 +1,4 @@
-"""Strict reading of a TOML table: every key is known, every value has the right type, and errors say where."""
+"""Strict reading of a TOML table: known keys, values of the right type, and errors with their place."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _MISSING = object()
 
 @dataclass(frozen=True)
 class Table:
-    """A TOML table, where it stands, and the units of its bare numbers."""
+    """TOML table, its place, and the units of its bare numbers."""
 
     values: Mapping[str, Any]
     file: object
     element: str
-    """What errors call it, for example "joint 3"; empty for the top of the file."""
+    """Name in errors, for example "joint 3"; empty for the top of the file."""
     units: Units = field(default_factory=Units)
 
     def only(self, *known: str) -> Table:
-        """The table itself, refused if it has other keys."""
+        """Return the table itself; refuse other keys."""
         for key in self.values:
             if key not in known:
                 raise self.error(f"{key!r} is not a key here", None, nearest_of(key, known))
@@ -38,12 +38,12 @@ class Table:
         return key in self.values
 
     def error(self, problem: str, key: str | None, remedy: str | None = None) -> ModelError:
-        """The error for a key of this table, or for the table as a whole."""
+        """Return the error for a key of this table, or for the table as a whole."""
         element = ", ".join(part for part in (self.element, key) if part)
         return ModelError(problem, file=self.file, element=element or None, remedy=remedy)
 
     def place(self, key: str) -> Place:
-        """Where the text of a key stands."""
+        """Return the place of the text of a key."""
         return Place(self.file, ", ".join(part for part in (self.element, key) if part))
 
     def _get(self, key: str, default):
@@ -53,7 +53,7 @@ class Table:
         return value
 
     def text(self, key: str, default: Any = _MISSING) -> str:
-        """A non-empty string."""
+        """Return a non-empty string."""
         value = self._get(key, default)
         if value is default:
             return value
@@ -62,31 +62,31 @@ class Table:
         return value
 
     def choice(self, key: str, known: Iterable[str], default: Any = _MISSING) -> str:
-        """One of the known words."""
+        """Return one of the known words."""
         value = self._get(key, default)
         if not isinstance(value, str) or value not in known:
             raise self.error(f"{shown(value)} is not known", key, nearest_of(value, known))
         return value
 
     def flag(self, key: str, default: bool) -> bool:
-        """true or false."""
+        """Return true or false."""
         value = self._get(key, default)
         if not isinstance(value, bool):
             raise self.error(f"{shown(value)} is neither true nor false", key)
         return value
 
     def number(self, key: str, default: Any = _MISSING) -> float:
-        """A finite number in SI units."""
+        """Return a finite number in SI units."""
         return self._number(self._get(key, default), key)
 
     def quantity(self, key: str, dimension: str, default: Any = _MISSING) -> float:
-        """A length or angle in the file's unit, or text such as "90deg", in metres or radians."""
+        """Return a length or angle, a number in the file's unit or text such as "90deg", in metres or radians."""
         return self._quantity(self._get(key, default), dimension, key)
 
     def quantities(
         self, key: str, dimension: str, length: int, default: Any = _MISSING, infinite: bool = False
     ) -> np.ndarray:
-        """A list of `length` lengths or angles, (length,); ±inf only where it is allowed."""
+        """Return a list of `length` lengths or angles, (length,); ±inf only if `infinite`."""
         values = self._get(key, default)
         self._check_list(values, (length,), key)
         return np.array(
@@ -97,13 +97,13 @@ class Table:
         )
 
     def numbers(self, key: str, lengths: tuple[int, ...], default: Any = _MISSING) -> np.ndarray:
-        """A list of finite numbers in SI units, of one of the lengths allowed."""
+        """Return a list of finite numbers in SI units, of one of the lengths allowed."""
         values = self._get(key, default)
         self._check_list(values, lengths, key)
         return np.array([self._number(value, key) for value in values])
 
     def matrix(self, key: str, n: int) -> np.ndarray:
-        """(n, n) finite numbers as a list of rows."""
+        """Return (n, n) finite numbers from a list of rows."""
         rows = self._get(key, _MISSING)
         self._check_list(rows, (n,), key)
         for row in rows:
@@ -111,11 +111,11 @@ class Table:
         return np.array([[self._number(value, key) for value in row] for row in rows]).reshape(n, n)
 
     def table(self, key: str) -> Table:
-        """A sub-table; an empty one where there is none."""
+        """Return a sub-table; an empty one if it is missing."""
         return self._table(self._get(key, {}), ", ".join(part for part in (self.element, key) if part), key)
 
     def tables(self, key: str, word: str) -> list[Table]:
-        """The entries of an array of tables, called by `word` and their number from 1."""
+        """Return the entries of an array of tables, named by `word` and their number from 1."""
         values = self._get(key, [])
         if not isinstance(values, list):
             raise self.error("it is not an array of tables", key, f"Start each entry with [[{key}]]")
@@ -148,7 +148,7 @@ class Table:
 
 
 def shown(value: object) -> str:
-    """A value as errors show it."""
+    """Return a value as errors show it."""
     try:
         return repr(value)
     except (ValueError, RecursionError):  # integers of more than 4300 digits are not written in decimals

@@ -1,7 +1,7 @@
 """Arithmetic with units and joint variables, shared by the readers of texts.
 
 An expression is a sum of numbers, quantities and multiples of one joint variable: `90deg`, `-pi/2`, `2*(3+1)mm`,
-`q1 - 90deg`, `-elbow`, `0.5*q3`. It is parsed by descent, never evaluated as code.
+`q1 - 90deg`, `-elbow`, `0.5*q3`. It is parsed by recursive descent, never evaluated as code.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Place:
-    """Where a text stands, for error messages."""
+    """Place of a text, for error messages."""
 
     file: object = None
     element: str | None = None
-    """The element the text belongs to; without one, places are lines of the file."""
+    """Element that the text belongs to; without one, places are lines of the file."""
 
     def error(self, problem: str, text: str, offset: int, remedy: str | None = None) -> ModelError:
-        """The error for `problem` at a character of `text`."""
+        """Return the error for `problem` at a character of `text`."""
         line = text.count("\n", 0, offset) + 1
         column = offset - (text.rfind("\n", 0, offset) + 1) + 1
         spot = f"line {line}, column {column}" if line > 1 or self.element is None else f"column {column}"
@@ -42,7 +42,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Token:
-    """A number, word or mark and where it starts."""
+    """Number, word or mark with its start."""
 
     kind: str
     text: str
@@ -50,7 +50,7 @@ class Token:
 
 
 def tokens(text: str, place: Place) -> list[Token]:
-    """Numbers, words and marks of a text, and an end token; spaces are dropped."""
+    """Return numbers, words and marks of a text, and an end token; spaces are dropped."""
     read, offset = [], 0
     while offset < len(text):
         match = _TOKEN.match(text, offset)
@@ -66,7 +66,7 @@ def tokens(text: str, place: Place) -> list[Token]:
 
 @dataclass(frozen=True)
 class Linear:
-    """constant + coefficient · joint. Without a dimension it is a plain number that has not met a unit yet."""
+    """Linear form constant + coefficient · joint. Without a dimension it is a plain number, still unitless."""
 
     constant: float
     coefficient: float = 0.0
@@ -89,18 +89,18 @@ class Expression:
         self.depth: int = 0
 
     def value(self) -> Linear:
-        """The sum that starts at the current token, in SI units."""
+        """Return the sum that starts at the current token, in SI units."""
         start = self.peek()
         value = self._with_dimension(self._sum())
         self._check_finite(value, start)
         return value
 
     def peek(self) -> Token:
-        """The current token."""
+        """Return the current token."""
         return self.items[self.next]
 
     def expect(self, mark: str) -> Token:
-        """Step over `mark`, which must come now."""
+        """Step over `mark`, which must come next."""
         token = self.peek()
         if token.text != mark or token.kind != "mark":
             raise self._error(f"{mark!r} was expected, not {token.text!r}", token)
@@ -195,6 +195,10 @@ class Expression:
         if token.kind == "word" and token.text in PI_NAMES:
             return self._in_unit(self._pi())
         if token.kind == "word":
+            if token.text.lower() in ("nan", "inf", "infinity"):
+                raise self._error(
+                    f"{token.text} is not a finite number", token, "Write a number, or name the joint"
+                )
             if is_reserved(token.text):
                 raise self._error(
                     f"{token.text!r} cannot stand here", token, "A unit follows a number, as in 90deg"
@@ -234,7 +238,7 @@ class Expression:
 
 
 def is_reserved(word: str) -> bool:
-    """Whether a word cannot name a joint: units, pi, and the transforms themselves."""
+    """Return True if a word cannot name a joint: units, pi, and the transforms themselves."""
     return (
         word in PI_NAMES
         or word in _UNIT_ALIASES
@@ -244,7 +248,7 @@ def is_reserved(word: str) -> bool:
 
 
 def quantity(text: str, dimension: str, units: Units, place: Place) -> float:
-    """A constant expression such as `"90deg"` or `"pi/2"` in metres or radians."""
+    """Return a constant expression such as `"90deg"` or `"pi/2"` in metres or radians."""
     reader = Expression(text, tokens(text, place), place, units, dimension)
     value = reader.value()
     if reader.peek().kind != "end":

@@ -1,4 +1,4 @@
-"""Units at the door: what a file may call its lengths and angles, and their values in metres and radians."""
+"""Units of files: names of lengths and angles, and their values in metres and radians."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ DIMENSIONS = {"length": LENGTHS, "angle": ANGLES}
 
 @dataclass(frozen=True)
 class Units:
-    """The units of numbers that carry none of their own."""
+    """Units of numbers without a unit of their own."""
 
     length: str = "m"
     angle: str = "rad"
 
     def si(self, value: float, dimension: str) -> float:
-        """A number in the file's unit of `dimension` ("length" or "angle") in metres or radians."""
+        """Return a number in the file's unit of `dimension` ("length" or "angle") in metres or radians."""
         return DIMENSIONS[dimension][getattr(self, dimension)](value)
 
 
 def nearest_of(word: object, known: Iterable[str]) -> str:
-    """A remedy that names the nearest and all the known words."""
+    """Return a remedy that names the nearest and all the known words."""
     known = list(known)
     near = difflib.get_close_matches(str(word)[:60], known, n=1, cutoff=0.5)
     return (f"Did you mean {near[0]!r}? " if near else "") + "Known: " + ", ".join(known)
 
 
 def checked_unit(value: object, dimension: str, *, file: object | None = None, element: str | None = None) -> str:
-    """The name of a unit of `dimension`, or an error that lists the known ones."""
+    """Return the name of a unit of `dimension`, or raise an error that lists the known ones."""
     table = DIMENSIONS[dimension]
     if not isinstance(value, str) or value not in table:
         raise ModelError(
@@ -53,7 +53,7 @@ def checked_unit(value: object, dimension: str, *, file: object | None = None, e
 
 DEGREES = (180.0 / math.pi, "°")
 ERRORS: dict[str, tuple[float, str]] = {"m": (1e3, "mm"), "rad": DEGREES, "px": (1.0, "px")}
-"""How errors of readings are shown: by unit, what they are multiplied by and what stands behind them."""
+"""Display of measurement errors by unit: factor and suffix."""
 DEVIATIONS = {
     "m": (1e3, "mm"),
     "rad": (1e3, "mrad"),
@@ -62,4 +62,4 @@ DEVIATIONS = {
     "m/N": (1e6, "µm/N"),
     "px": (1.0, "px"),
 }
-"""How deviations of parameters are shown."""
+"""Display of parameter deviations by unit: factor and suffix."""

@@ -1,11 +1,11 @@
 """URDF reader.
 
-Everything of URDF that kinematics and dynamics need is read: the tree, joint types and axes, limits, mimic
-relations, `<dynamics>` and inertia. Shapes, materials, simulator and controller sections are kept as they are for
-the writer (`Mechanism.extras`); meshes and `package://` addresses are never opened.
+The reader covers everything that kinematics and dynamics need: the tree, joint types and axes, limits, mimic
+relations, `<dynamics>` and inertia. Shapes, materials, simulator and controller sections are kept unchanged for the
+writer (`Mechanism.extras`); meshes and `package://` addresses are never opened.
 
-Beyond standard URDF the reader understands what the writer needs to keep every mechanism: joint types `helical`
-(attribute `pitch`, metres a radian), `universal` (`<axis>` and `<axis2>`) and `spherical`; lists of numbers in the
+Beyond standard URDF the reader supports the writer's extensions, which keep every mechanism: joint types `helical`
+(attribute `pitch`, metres per radian), `universal` (`<axis>` and `<axis2>`) and `spherical`; lists of numbers in
 limits and dynamics of joints with several coordinates; `offset` in `<dynamics>`; `<gravity xyz="…"/>`; and Drake's
 `<drake:rotor_inertia value="…"/>` and `<drake:gear_ratio value="…"/>` of an actuator.
 """
@@ -38,13 +38,13 @@ _OTHER_ROOTS = {
 
 
 def read_urdf(source: str | PathLike[str], *, snap: bool | None = None) -> Mechanism:
-    """The mechanism in a URDF file.
+    """Read the mechanism in a URDF file.
 
     Args:
         source: path of the file.
         snap: make angles and axes exact that are within 1e-4 rad of a multiple of 15°; otherwise (also None) they
             are kept.
-            Either way `Mechanism.notes` lists them, with everything that was left out or taken in some way.
+            Either way `Mechanism.notes` lists them, with all omissions and interpretations.
 
     Raises:
         ModelError: with file, element, line and remedy, for anything that is not a valid model.
@@ -58,7 +58,7 @@ def read_urdf(source: str | PathLike[str], *, snap: bool | None = None) -> Mecha
 
 
 def parse_urdf(text: str | bytes, *, file: object = "URDF text", snap: bool = False) -> Mechanism:
-    """The mechanism in the text of a URDF file, as `read_urdf`; `file` is what errors call it."""
+    """Return the mechanism in the text of a URDF file, as `read_urdf`; `file` is its name in errors."""
     mechanism = _mechanism(text, file, snap)
     warn_about_inertia(mechanism)
     return mechanism
@@ -125,7 +125,7 @@ def _link(reading: Reading, element: Element) -> Link:
 
 
 def _tensor(reading: Reading, inertial: Element, owner: str) -> np.ndarray:
-    """The central inertia tensor, (3, 3), in the axes of the `<inertial>` origin."""
+    """Return the central inertia tensor, (3, 3), in the axes of the `<inertial>` origin."""
     element = reading.only(inertial, "inertia", owner)
     if element is None:
         reading.note("mass without <inertia>, taken as a point mass", owner)

@@ -1,4 +1,4 @@
-"""Parts of a URDF that nothing computes with, kept as they were parsed: shapes, materials, transmissions."""
+"""Parts of a URDF without effect on computations, kept as parsed: shapes, materials, transmissions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _READ = {
 
 
 def extras_of(root: Element) -> list[Extra]:
-    """What the links, the joints and the robot have beside what is read; a transmission belongs to its joint."""
+    """Return the unread parts of links, joints and robot; a transmission belongs to its joint."""
     extras = []
     for owner in (root, *root.all("link"), *root.all("joint")):
         for child in owner.children:
@@ -31,7 +31,7 @@ def extras_of(root: Element) -> list[Extra]:
 
 
 def element_of(extra: Extra) -> ElementTree.Element:
-    """The XML element of an extra; text that is none, as a saved result may hold, is refused."""
+    """Return the XML element of an extra; refuse other text, which a saved result may hold."""
     try:
         return _tree(parse_xml(extra.text))
     except ModelError as error:

@@ -1,4 +1,4 @@
-"""The joints of a URDF: type and axes, limits, drive, mimic relation."""
+"""Joints of a URDF: type and axes, limits, drive, mimic relation."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .urdf_transmissions import Gear
 from .xml import Element
 
 JOINT_KINDS = {"floating" if kind == "free" else kind: kind for kind in JOINT_TYPES}
-"""Our kind of every joint type by URDF's name."""
+"""Joint kinds by URDF's names of joint types."""
 DEFAULT_AXIS = "1 0 0"
 UNLIMITED = 1e300
-"""Limits at least this large stand for no limit."""
+"""Smallest value of a limit that stands for no limit."""
 
 
 def axis_tag(parameter: str) -> str:
-    """The element that holds an axis of a joint type (`axis`, `normal`, `first`, `second`)."""
+    """Return the element that holds an axis of a joint type (`axis`, `normal`, `first`, `second`)."""
     return "axis2" if parameter == "second" else "axis"
 
 
 def read_joint(reading: Reading, element: Element, gears: dict[str, Gear]) -> Joint:
-    """A joint from its `<joint>` element."""
+    """Read a joint from its `<joint>` element."""
     owner = reading.named(element)
     name = element.attributes["name"]
     kind = _kind(element, owner)
@@ -71,7 +71,7 @@ def _end(element: Element, role: str, owner: str) -> str:
 
 
 def _joint_type(reading: Reading, element: Element, kind: str, owner: str) -> tuple[JointType, list[str]]:
-    """The type with its axes and pitch, and which axes are near-exact."""
+    """Return the type with its axes and pitch, and texts about near-exact axes."""
     values, near = {}, []
     for parameter in dataclasses.fields(JOINT_TYPES[kind]):
         if parameter.name == "pitch":
@@ -131,7 +131,7 @@ def _limits(reading: Reading, element: Element, joint_type: JointType, owner: st
 
 
 def _complete(reading: Reading, values: dict, owner: str):
-    """Fills in URDF's default of a missing bound, 0, except where it would lock a joint that has neither."""
+    """Fill in URDF's default of a missing bound, 0, unless it would lock a joint that has neither."""
     missing = [name for name in ("lower", "upper") if name not in values]
     if len(missing) == 2:
         reading.note("<limit> without lower and upper, taken as unlimited", owner)

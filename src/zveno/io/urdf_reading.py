@@ -1,4 +1,4 @@
-"""What the parts of the URDF reader share: numbers and placements with their place in the file, and the notes."""
+"""Shared parts of the URDF reader: numbers and placements with their place in the file, and notes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _ATTRIBUTES = {
     "dynamics": {"damping", "friction", "offset"},
     "mimic": {"joint", "multiplier", "offset"},
 }
-"""The attributes read; others are listed in the notes, because a misspelt one would be lost in silence."""
+"""Attributes that are read; others are listed in the notes, because a misspelt one would be lost silently."""
 
 
 def where(element: Element, attribute: str, owner: str) -> str:
-    """How errors call an attribute: `joint elbow, origin rpy (line 12)`."""
+    """Return the name of an attribute in errors: `joint elbow, origin rpy (line 12)`."""
     tag = "" if owner.startswith(f"{element.tag} ") else f"{element.tag} "
     return f"{owner}, {tag}{attribute} (line {element.line})"
 
@@ -41,7 +41,7 @@ def numbers(
     default: str | None = None,
     bound: float = MAX_MAGNITUDE,
 ) -> np.ndarray:
-    """The numbers of an attribute, refused if they are not as many as one of `counts` says."""
+    """Return the numbers of an attribute; raise an error unless their count is one of `counts`."""
     text = element.attributes.get(attribute, default)
     place = where(element, attribute, owner)
     if text is None:
@@ -50,17 +50,17 @@ def numbers(
 
 
 def number(element: Element, attribute: str, owner: str, default: str | None = None) -> float:
-    """The one number of an attribute."""
+    """Return the single number of an attribute."""
     return float(numbers(element, attribute, owner, default=default)[0])
 
 
 class Reading:
-    """One pass over one file, with what is to be told about it afterwards.
+    """State of one pass over a file, with its notes.
 
     Attributes:
-        snap: whether near-exact angles and axes are made exact.
-        near: near-exact angles and axes in words, by place ("joint elbow").
-        lines: where every link and joint begins, by `link name` and `joint name`.
+        snap: True to make near-exact angles and axes exact.
+        near: texts about near-exact angles and axes, by place ("joint elbow").
+        lines: first line of every link and joint, by `link name` and `joint name`.
     """
 
     def __init__(self, snap: bool):
@@ -71,11 +71,11 @@ class Reading:
         self._ignored: Counter[str] = Counter()
 
     def note(self, text: str, owner: str) -> None:
-        """Remembers something people should know about a link or joint; the same of several becomes one note."""
+        """Record a note about a link or joint; equal notes of several become one."""
         self._notes.setdefault(text, []).append(owner)
 
     def named(self, element: Element) -> str:
-        """How errors call a link or joint; refused without a name or with one that is taken."""
+        """Return the name of a link or joint in errors; refuse missing and duplicate names."""
         name = element.attributes.get("name")
         if not name:
             raise ModelError(
@@ -93,19 +93,19 @@ class Reading:
         return owner
 
     def only(self, element: Element, tag: str, owner: str) -> Element | None:
-        """The child with that tag, or None, with its unknown attributes counted."""
+        """Return the child with that tag, or None; count its unknown attributes."""
         child = element.only(tag, owner)
         if child is not None:
             self.count_ignored(child)
         return child
 
     def count_ignored(self, element: Element) -> None:
-        """Remembers attributes that nothing reads."""
+        """Record attributes that nothing reads."""
         known = _ATTRIBUTES.get(element.tag)
         self._ignored.update(f"{element.tag} {name}" for name in element.attributes if known and name not in known)
 
     def origin(self, element: Element, owner: str) -> tuple[np.ndarray, list[str]]:
-        """The (4, 4) transform of an element's `<origin>` and a joint's near-exact angles, snapped on request."""
+        """Return the (4, 4) transform of an `<origin>` and a joint's near-exact angles, snapped on request."""
         origin = self.only(element, "origin", owner)
         if origin is None:
             return np.eye(4), []
@@ -117,7 +117,7 @@ class Reading:
         return transform(rotations.from_rpy(exact if self.snap else rpy), xyz), near
 
     def all_notes(self) -> list[str]:
-        """Everything for people to read."""
+        """Return all notes for the user."""
         counts = ", ".join(f"{name} ({count}×)" for name, count in sorted(self._ignored.items()))
         ignored = [f"attributes not read: {counts}"] if counts else []
         grouped = [f"{text}: {', '.join(owners)}" for text, owners in self._notes.items()]

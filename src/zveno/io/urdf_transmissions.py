@@ -15,14 +15,14 @@ DRAKE = "http://drake.mit.edu"
 
 @dataclass(frozen=True)
 class Gear:
-    """Texts of a simple transmission, with the place they come from."""
+    """Texts of a simple transmission, with their place."""
 
     gear_ratio: str | None
     rotor_inertia: str | None
     where: str
 
     def values(self, counts: tuple[int, ...]) -> dict[str, np.ndarray]:
-        """Fields of a `Drive`, with one number or one a velocity."""
+        """Return fields of a `Drive`, each a scalar or one value per velocity."""
         fields = {}
         for name in ("gear_ratio", "rotor_inertia"):
             text = getattr(self, name)
@@ -38,10 +38,10 @@ class Gear:
 
 
 def gears(root: Element) -> tuple[dict[str, Gear], list[str]]:
-    """Gears by joint name, and notes on the transmissions left out.
+    """Return gears by joint name, and notes on the transmissions left out.
 
-    One joint and one actuator, and one such transmission a joint, are unambiguous. Everything else (differentials,
-    four-bar linkages) couples joints in ways the element does not say.
+    One joint and one actuator, and one such transmission per joint, are unambiguous. Everything else
+    (differentials, four-bar linkages) couples joints in ways the element does not specify.
     """
     by_joint: dict[str, list[Gear]] = {}
     left_out = []

@@ -1,4 +1,4 @@
-"""One door for writing models: the format follows the suffix of the file."""
+"""Entry point for writing models: the format follows the suffix of the file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SUFFIXES = {".urdf": "urdf", ".toml": "dh", ".ets": "elementary"}
 
 
 def model_text(mechanism: Mechanism, format: str) -> str:
-    """A mechanism as the text of a model file: "urdf", "dh" or "elementary"."""
+    """Return a mechanism as the text of a model file: "urdf", "dh" or "elementary"."""
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
     return getattr(importlib.import_module(f".write_{format}", __package__), f"to_{format}")(mechanism)
 
 
 def format_of(path: str | PathLike[str]) -> str:
-    """The format that the suffix of a model file to be written stands for."""
+    """Return the format of a model file to be written, by its suffix."""
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise unknown_name("suffix of a model file", suffix, SUFFIXES)

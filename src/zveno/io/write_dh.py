@@ -1,4 +1,4 @@
-"""Writing a serial chain as a standard Denavit–Hartenberg table, the TOML that `zveno.io.dh` reads."""
+"""Writer of a serial chain as a standard Denavit–Hartenberg table, the TOML that `zveno.io.dh` reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .write_elementary import angle_text, constant_terms, needs_literal_reading
 from .write_losses import coupling_losses, extra_losses, listed, warn_about_losses
 
 FARTHEST = 1000.0
-"""Lengths of the table over those of the chain: beyond it, poses would no longer be good to 1e-12."""
+"""Largest ratio of lengths of the table to those of the chain for poses good to 1e-12."""
 
 
 def write_dh(mechanism: Mechanism, path: str | PathLike[str]) -> None:
@@ -25,13 +25,12 @@ def write_dh(mechanism: Mechanism, path: str | PathLike[str]) -> None:
 
 
 def to_dh(mechanism: Mechanism) -> str:
-    """A serial chain of revolute and prismatic joints as a standard table, in metres and radians.
+    """Return a serial chain of revolute and prismatic joints as a standard table, in metres and radians.
 
-    Link frames move to where the convention puts them; inertia and named frames are expressed there, links held
-    by fixed joints are merged into the one that carries them, and the frame `tool` is where the default frame
-    was. A chain that no table describes (branches, other joint types, mimic joints, axes too nearly parallel) is
-    refused with the reason; a `ZvenoWarning` names what a table cannot hold: closed loops, first moments without
-    mass, shapes and sections of a URDF.
+    Link frames follow the convention; inertia and named frames are expressed there. Links on fixed joints are
+    merged into the one that carries them. The frame `tool` is the default frame. A chain that no table describes
+    (branches, other joint types, mimic joints, axes too nearly parallel) is refused with the reason. A
+    `ZvenoWarning` names the losses: closed loops, first moments without mass, shapes and sections of a URDF.
     """
     chain = _Chain(mechanism)
     chain.place(*standard_rows(chain.joints, T_last_link=chain.bodies[-1][0][1]))
@@ -46,13 +45,13 @@ def to_dh(mechanism: Mechanism) -> str:
 
 
 class _Chain:
-    """A mechanism seen as a chain of moving joints, fixed ones merged."""
+    """Mechanism as a chain of moving joints, fixed ones merged."""
 
     def __init__(self, mechanism: Mechanism):
         self.mechanism = mechanism
         self.joints: list[Joint] = []
         self.bodies: list[list[tuple[Link, np.ndarray]]] = [[(mechanism.links[0], np.eye(4))]]
-        """For the base and every moving link: the links merged into it, and where in its joint's moved frame."""
+        """Links merged into the base and every moving link, with their poses in the joint's moved frame."""
         self.number_of: dict[str, int] = {mechanism.links[0].name: 0}
         self.T_of: dict[str, np.ndarray] = {mechanism.links[0].name: np.eye(4)}
         for _, _, joint in mechanism.outward():
@@ -99,7 +98,7 @@ class _Chain:
         self.number_of[name], self.T_of[name] = body, T
 
     def place(self, T_world_first: np.ndarray, rows: list[Row]):
-        """Take the table's frames, if poses computed from it are good."""
+        """Take the table's frames, if poses computed from it are accurate."""
         self.T_world_first, self.rows = T_world_first, rows
         self._refuse_far_normals()
         self.T_moved_frame = [np.eye(4)]
@@ -111,7 +110,7 @@ class _Chain:
             self.T_moved_frame.append(inverse(walk) @ table)
 
     def _refuse_far_normals(self):
-        """Common normals of nearly parallel axes lie far out, and poses lose as many digits as that."""
+        """Refuse nearly parallel axes: their common normals lie far out, and poses lose as many digits."""
         size = max([1.0, *(abs(joint.T_parent_joint[:3, 3]).max() for joint in self.joints)])
         for row, joint in zip(self.rows, self.joints[1:], strict=False):
             if max(abs(row.d), abs(row.a)) > FARTHEST * size:
@@ -124,7 +123,7 @@ class _Chain:
 
     @property
     def tool(self) -> Frame | None:
-        """The frame that the table's `tool` stands for: the default frame, if the last link carries it."""
+        """Frame that the table's `tool` stands for: the default frame, if the last link carries it."""
         mechanism = self.mechanism
         if "tool" not in mechanism.frame_names and len(mechanism.tree.leaves) != 1:
             return None
@@ -133,29 +132,29 @@ class _Chain:
 
     @property
     def frames(self) -> list[Frame]:
-        """The frames to write beside `tool`: the named ones, and those of links that were merged."""
+        """Frames to write beside `tool`: the named ones, and those of links that were merged."""
         merged = [Frame(link.name, link.name) for body in self.bodies for link, _ in body[1:]]
         tool = self.tool
         return merged + [other for other in self.mechanism.frames if tool is None or other.name != tool.name]
 
     def T_frame_of(self, frame: Frame) -> tuple[int, np.ndarray]:
-        """The number of the body that carries a frame, and its pose in the body's table frame."""
+        """Return the number of the body that carries a frame, and its pose in the body's table frame."""
         body = self.number_of[frame.link]
         return body, inverse(self.T_moved_frame[body]) @ self.T_of[frame.link] @ frame.T_link_frame
 
     def inertia_of(self, body: int) -> np.ndarray:
-        """The ten parameters of all links of a body together, in its table frame."""
+        """Return the ten parameters of all links of a body together, in its table frame."""
         T = inverse(self.T_moved_frame[body])
         return sum((inertia.moved(link.inertia, T @ T_link) for link, T_link in self.bodies[body]), np.zeros(10))
 
     def massless_moments(self) -> list[str]:
-        """Losses: first moments where there is no mass to have a centre."""
+        """List lost first moments, which have no mass and so no centre."""
         inertias = [self.inertia_of(body) for body in range(len(self.bodies))]
         names = [self.link_name(k) for k, p in enumerate(inertias) if p[0] <= 0 and inertia.first_moment(p).any()]
         return listed("the first moments of links without mass:", names)
 
     def link_name(self, body: int) -> str:
-        """The name of the link that carries a body."""
+        """Return the name of the link that carries a body."""
         return self.bodies[body][0][0].name
 
 
@@ -254,6 +253,6 @@ def _list(values) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML basic string."""
+    """Return a TOML basic string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + "".join(c if c >= " " and c != "\x7f" else f"\\u{ord(c):04X}" for c in escaped) + '"'

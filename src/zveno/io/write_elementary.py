@@ -1,4 +1,4 @@
-"""Writing a chain as a product of elementary transforms, the form `zveno.io.elementary` reads."""
+"""Writer of a chain as a product of elementary transforms, the form `zveno.io.elementary` reads."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .files import write_text
 from .write_losses import coupling_losses, extra_losses, listed, warn_about_losses
 
 ROUNDING = 2e-15
-"""Rotations that agree to this are the same, and metres below it are rounding."""
+"""Largest difference of equal rotations, and length, m, that is rounding."""
 
 _BARE_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.])")
 
@@ -32,10 +32,10 @@ def write_elementary(mechanism: Mechanism, path: str | PathLike[str], frame: str
 
 
 def to_elementary(mechanism: Mechanism, frame: str | None = None) -> str:
-    """The chain from the fixed link to `frame` (the default frame if not named) as text that reads back.
+    """Return the chain from the fixed link to `frame` (the default frame if not named) as text that reads back.
 
     Geometry and gravity only; a `ZvenoWarning` names the rest: inertia, limits, drives, other frames, branches off
-    the chain, closed loops, names that are no words. Fixed joints become constants. A helical joint is a rotation
+    the chain, closed loops, names that are not words. Fixed joints become constants. A helical joint is a rotation
     and a translation that follows it; it reads back as these two. Joints of other types than revolute, continuous,
     prismatic and helical are refused.
     """
@@ -72,7 +72,7 @@ def _losses(mechanism: Mechanism, chain: list[Joint], end: Frame, words: dict[st
         *listed("the drives of", drives),
         *coupling_losses(mechanism),
         *listed("the frames", frames),
-        *listed("joint names that are no words:", [name for name, word in words.items() if name != word]),
+        *listed("joint names that are not words:", [name for name, word in words.items() if name != word]),
         *extra_losses(mechanism),
     ]
 
@@ -82,13 +82,13 @@ def _is_limited(limits: Limits) -> bool:
 
 
 def constant_terms(T: np.ndarray) -> list[str]:
-    """The fewest elementary terms whose product is the constant transform `T`: translations, then rotations."""
+    """Return the fewest elementary terms whose product is the constant `T`: translations, then rotations."""
     terms = [f"T{axis}({_number(p)})" for axis, p in zip("xyz", T[:3, 3], strict=True) if abs(p) > ROUNDING]
     return terms + [f"R{axis}({angle_text(angle)})" for axis, angle in _rotations(T[:3, :3])]
 
 
 def angle_text(angle: float) -> str:
-    """An angle in radians as text that reads back as the same number: `90deg` at multiples of 15°."""
+    """Return an angle in radians as text that reads back as the same number: `90deg` at multiples of 15°."""
     if angles.off_exact(angle) == 0.0:
         degrees = round(math.degrees(angle))
         return f"{degrees}deg" if degrees else "0"
@@ -96,7 +96,7 @@ def angle_text(angle: float) -> str:
 
 
 def needs_literal_reading(text: str) -> bool:
-    """Whether a reader that snaps might change a number of this text."""
+    """Return True if a reader that snaps might change a number of this text."""
     return any(angles.is_near_exact(float(number), angles.SNAP_TOLERANCE) for number in _BARE_NUMBER.findall(text))
 
 
@@ -105,7 +105,7 @@ def _number(value: float) -> str:
 
 
 def _rotations(R: np.ndarray) -> list[tuple[str, float]]:
-    """(axis, angle) of the fewest elementary rotations whose product is R."""
+    """Return (axis, angle) of the fewest elementary rotations whose product is R."""
     for count in (0, 1, 2):
         for axes in itertools.permutations("zyx", count):
             factors = _factors(R, axes)
@@ -118,10 +118,10 @@ def _rotations(R: np.ndarray) -> list[tuple[str, float]]:
 
 
 def _factors(R: np.ndarray, axes: tuple[str, ...]) -> list[tuple[str, float]]:
-    """Angles about the given axes, each taken off R from the left before the next one is measured.
+    """Return angles about the given axes, each removed from R from the left before the next one is measured.
 
-    What is left after each step is measured anew, so that near pitch ±90°, where the first of three angles is
-    anyone's guess, the product is still right.
+    The remainder is measured anew after each step, so that the product is right even near pitch ±90°, where the
+    first of three angles is arbitrary.
     """
     factors = []
     for k, axis in enumerate(axes):
@@ -144,7 +144,7 @@ def _factors(R: np.ndarray, axes: tuple[str, ...]) -> list[tuple[str, float]]:
 
 
 def _about_coordinate_axis(joint: Joint) -> tuple[np.ndarray, str, np.ndarray]:
-    """Constant transforms around the joint's motion, and its term with a place for the argument."""
+    """Return constant transforms around the joint's motion, and its term with a placeholder for the argument."""
     letter = {"revolute": "R", "continuous": "R", "prismatic": "T", "helical": "R"}.get(joint.type.kind)
     if letter is None:
         raise ModelError(
@@ -179,7 +179,7 @@ def _argument(joint: Joint, words: dict[str, str]) -> str:
 
 
 def _joint_words(chain: list[Joint]) -> dict[str, str]:
-    """A word for every joint that has a coordinate; names that are no words are made into some."""
+    """Return a word for every joint that has a coordinate; names that are not words are converted."""
     words: dict[str, str] = {}
     for joint in chain:
         if joint.mimic is not None and joint.mimic.joint not in words:

@@ -2,8 +2,8 @@
 
 Every pose by name is kept: a link whose frame is not where its joint leaves it (distal Denavit–Hartenberg frames)
 hangs by a fixed joint on an extra massless link, and named frames become massless links. Numbers are written with
-all their digits. What URDF has no words for is written with the extensions listed in `zveno.io.urdf`; other
-programs ignore them, except the joint types helical, universal and spherical.
+all their digits. Other properties are written with the extensions listed in `zveno.io.urdf`; other programs
+ignore them, except the joint types helical, universal and spherical.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from .write_losses import coupling_losses, warn_about_losses
 
 _URDF_NAMES = {kind: name for name, kind in JOINT_KINDS.items()}
 _NO_LIMIT = 1e308
-"""Stands for an infinite limit where URDF demands a number."""
+"""Value of an infinite limit where URDF demands a number."""
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_urdf(mechanism: Mechanism, path: str | PathLike[str]) -> None:
-    """Writes a mechanism to a URDF file, see `to_urdf`."""
+    """Write a mechanism to a URDF file, see `to_urdf`."""
     write_text(path, to_urdf(mechanism))
 
 
 def to_urdf(mechanism: Mechanism) -> str:
-    """The text of a URDF file that `read_urdf` reads as the same mechanism.
+    """Return the text of a URDF file that `read_urdf` reads as the same mechanism.
 
     Coordinates keep their order, and links and frames their poses by name; extra links appear as described above.
-    A `ZvenoWarning` names what cannot be kept: the coupling matrix of a transmission, closed loops, first
+    A `ZvenoWarning` names the losses: the coupling matrix of a transmission, closed loops, first
     moments without mass, position limits of continuous joints.
     """
     writer = _Writer(mechanism)
@@ -114,7 +114,7 @@ class _Writer:
         self.drive(element, joint, self.keep_extras(element, joint))
 
     def keep_extras(self, element, joint: Joint) -> list[ElementTree.Element]:
-        """Write what was kept of a joint; returns its transmissions, which are elements of the robot."""
+        """Write the kept parts of a joint; return its transmissions, which are elements of the robot."""
         extras = self.extras.get(("", joint.name), [])
         element.extend([extra for extra in extras if extra.tag != "transmission"])
         transmissions = [extra for extra in extras if extra.tag == "transmission"]
@@ -167,7 +167,7 @@ class _Writer:
             self.add(actuator, "drake:gear_ratio", value=_text(drive.gear_ratio))
 
     def actuator(self, name: str, kept_transmissions: list[ElementTree.Element]):
-        """The actuator of a joint, without numbers: that of its only transmission, or a new one."""
+        """Return the actuator of a joint, without numbers: that of its only transmission, or a new one."""
         if len(kept_transmissions) == 1 and len(kept_transmissions[0].findall("actuator")) == 1:
             actuator = kept_transmissions[0].findall("actuator")[0]
             for owner in (kept_transmissions[0], actuator):
@@ -203,7 +203,7 @@ def _checked(name: str) -> str:
 
 
 def _text(values) -> str:
-    """A number, or several with spaces between them, with all digits."""
+    """Return a number, or several with spaces between them, with all digits."""
     try:
         values = np.asarray(values, dtype=float).ravel() + 0.0  # −0 becomes 0
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""xacro files: expanded by the package of that name, then read as URDF."""
+"""xacro reader: files are expanded by the package of that name, then read as URDF."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ _WITH_ARGUMENTS = re.compile(r"(.+\.xacro)((?:\s+[\w.-]+:=\S*)+)\s*")
 def read_xacro(
     source: str | PathLike[str], *, snap: bool | None = None, arguments: Mapping[str, str] | None = None
 ) -> Mechanism:
-    """The mechanism in a xacro file.
+    """Read the mechanism in a xacro file.
 
-    Expressions in the file are evaluated and the files that it includes are read, as xacro does: do not open files
-    of people whom you do not trust.
+    Expressions in the file are evaluated and its includes are read, as xacro does: do not open untrusted files.
 
     Args:
         source: path of the file.
@@ -49,7 +48,7 @@ def read_xacro(
 
 
 def split_arguments(text: str) -> tuple[Path, dict[str, str]] | None:
-    """File and arguments of `robot.xacro name:=value …`, the form of xacro's own command; None if it is none."""
+    """Return file and arguments of `robot.xacro name:=value …`, the form of xacro's own command; None otherwise."""
     match = _WITH_ARGUMENTS.fullmatch(text)
     if match is None:
         return None

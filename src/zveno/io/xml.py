@@ -1,4 +1,4 @@
-"""XML from strangers: bounded in size, depth and count, without entities, and every element knows its line."""
+"""Safe reader for untrusted XML: bounded size, depth and count, no entities, and a line for every element."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..mechanism.assemble import MAX_MAGNITUDE
 from .files import MAX_BYTES, too_large
 
 MAX_DEPTH = 500
-"""Elements nested deeper are refused. URDF needs about ten levels; MJCF nests bodies, one level a link."""
+"""Largest nesting depth. URDF needs about ten levels; MJCF nests bodies, one level per link."""
 MAX_ELEMENTS = 500_000
-"""More elements than this are refused: they take seconds and hundreds of megabytes."""
+"""Largest number of elements: more take seconds and hundreds of megabytes."""
 
 _UNBOUND_PREFIX = 27  # XML_ERROR_UNBOUND_PREFIX of expat
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -26,7 +26,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 @dataclass(slots=True)
 class Element:
-    """One XML element.
+    """XML element.
 
     Attributes:
         tag: its name; `{namespace}name` where it has a namespace.
@@ -44,15 +44,15 @@ class Element:
 
     @property
     def text(self) -> str:
-        """The text directly inside."""
+        """Text directly inside."""
         return "".join(self.pieces)
 
     def all(self, tag: str) -> list[Element]:
-        """The children with that tag, in file order."""
+        """Return the children with that tag, in file order."""
         return [child for child in self.children if child.tag == tag]
 
     def only(self, tag: str, owner: str) -> Element | None:
-        """The child with that tag, or None; two of them are refused."""
+        """Return the child with that tag, or None; refuse two of them."""
         elements = self.all(tag)
         if len(elements) > 1:
             lines = ", ".join(str(duplicate.line) for duplicate in elements[:8])
@@ -64,7 +64,7 @@ class Element:
         return elements[0] if elements else None
 
     def walk(self) -> Iterator[Element]:
-        """This element and all below it, in file order."""
+        """Yield this element and all below it, in file order."""
         waiting: list[Element] = [self]
         while waiting:
             element = waiting.pop()
@@ -73,7 +73,7 @@ class Element:
 
 
 def parse_xml(data: bytes | str) -> Element:
-    """The root element of an XML document.
+    """Return the root element of an XML document.
 
     Refused with a `ModelError` that names line and remedy: anything that is not well-formed, document type
     definitions (and with them all entities, bombs and references to other files), and the limits above.
@@ -106,8 +106,10 @@ def parse_xml(data: bytes | str) -> Element:
 
 
 def _with_head_first(data: Any) -> Any:
-    """The text with blank lines before its XML declaration, which may not be there, behind it: lines stay as they
-    are. A byte order mark before blank lines goes."""
+    """Move blank lines before the XML declaration, where they are invalid, behind it, so that line numbers stay.
+
+    A byte order mark before blank lines is removed.
+    """
     text = isinstance(data, str)
     mark: Any = "\ufeff" if text else b"\xef\xbb\xbf"
     data = data.removeprefix(mark)
@@ -121,7 +123,7 @@ def _with_head_first(data: Any) -> Any:
 
 
 class _Builder:
-    """Collects elements as the parser meets them."""
+    """Builder that collects elements as the parser meets them."""
 
     def __init__(self):
         self.expat = None
@@ -180,7 +182,7 @@ def _malformed(data: bytes | str, error: ParseError) -> ModelError:
 
 
 def to_float(text: str, where: str, bound: float = MAX_MAGNITUDE) -> float:
-    """One finite number written the ordinary way; anything else is refused."""
+    """Return one finite number in ordinary notation; refuse anything else."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
         hint = f" ({text.replace(',', '.')})" if "," in text else ""
@@ -195,7 +197,7 @@ def to_float(text: str, where: str, bound: float = MAX_MAGNITUDE) -> float:
 
 
 def to_floats(text: str, counts: tuple[int, ...], where: str, bound: float = MAX_MAGNITUDE) -> list[float]:
-    """Numbers separated by white space, as many as one of `counts` says."""
+    """Return numbers separated by white space; their count must be one of `counts`."""
     parts = text.split()
     if len(parts) not in counts:
         needed = " or ".join(str(count) for count in counts)

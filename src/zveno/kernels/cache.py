@@ -1,10 +1,10 @@
-"""Compiled kernels on disk.
+"""Disk cache of compiled kernels.
 
-An entry is a file of its own: a magic number, a header in JSON, the object code, and a checksum of all of it.
-Its name is a hash of the caller's key and of everything the code depends on, so an entry made by another
-version or for another CPU is never looked at. Entries and the directory must be such that nobody else can change
-them, see `trust`. Whatever is wrong with the directory or an entry, the answer is "not found": a kernel can always
-be built anew.
+An entry is a file: a magic number, a header in JSON, the object code, and a checksum of all of it.
+Its name is a hash of everything the code depends on: the version, the source files of the packages that are
+compiled, the CPU, LLVM, and the requested options. Entries are native code, so only a directory of this user with
+mode 0700 is used. Any problem with the directory or an entry counts as "not found", because a kernel can always be
+rebuilt.
 """
 
 from __future__ import annotations
@@ -13,22 +13,35 @@ import contextlib
 import hashlib
 import json
 import os
+import stat
 import struct
 import sys
 import tempfile
 import time
+import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .trust import is_trusted, make_private, read_trusted, write_private
+from .._version import __version__
+from ..errors import ZvenoWarning
 
 MAGIC = b"zveno\x00k1"
 _SUFFIX = ".kernel"
 _PARTIAL = ".partial"
-_LARGEST = 2**30
 _DEFAULT_LIMIT = 512 * 2**20
-_STALE_AFTER = 3600.0  # seconds until a partial file is taken for the rest of a process that died
+ROOT = Path(__file__).parent.parent
+"""Folder of the package."""
+COMPILED = ("kernels", "spatial", "mechanism", "algorithms", "fit", "clearance")
+"""Packages whose code affects every kernel."""
+BUILT_ON: dict[str, tuple[str, ...]] = {
+    "walking": ("simulation",),
+    "identification": ("base_parameters",),
+}
+"""Further packages that affect the kernels of a package."""
+_STALE_AFTER = 3600.0  # seconds after which a partial file counts as left behind by a crashed process
 
 
 @dataclass(frozen=True)
@@ -38,22 +51,21 @@ class CacheInfo:
     directory: Path
     entries: int
     size: int
-    """Bytes in use."""
+    """Size of all entries in bytes."""
     limit: int
-    """Bytes beyond which the entries not used for longest are removed."""
+    """Size in bytes above which the least recently used entries are removed."""
 
 
 def directory() -> Path:
-    """The cache directory: ZVENO_CACHE_DIR, or the place the platform keeps caches in.
+    """Return the cache directory: ZVENO_CACHE_DIR, or the platform's directory for caches.
 
-    Paths that are not absolute are ignored, as the XDG specification asks for: they would mean another place in
-    every working directory.
+    Relative paths are ignored, as the XDG specification requires: they would depend on the working directory.
     """
     chosen = _absolute("ZVENO_CACHE_DIR")
     if chosen is not None:
         return chosen
     home = Path(os.path.expanduser("~"))
-    if not home.is_absolute():  # neither HOME nor an entry of the user
+    if not home.is_absolute():  # no HOME, and no home directory in the user database
         return Path(tempfile.gettempdir()).absolute() / "zveno-cache"
     if sys.platform == "win32":
         return (_absolute("LOCALAPPDATA") or home / "AppData" / "Local") / "zveno" / "cache"
@@ -63,22 +75,56 @@ def directory() -> Path:
 
 
 def _absolute(variable: str) -> Path | None:
-    """The path in an environment variable, `~` expanded for the one of zveno; None if it is not absolute."""
+    """Return the absolute path in an environment variable, else None; `~` is expanded for zveno's own variable."""
     text = os.environ.get(variable, "")
     path = Path(os.path.expanduser(text) if variable.startswith("ZVENO") else text)
     return path if path.is_absolute() and "\0" not in text else None
 
 
 def limit() -> int:
-    """Largest size of the cache in bytes: ZVENO_CACHE_SIZE (in megabytes), or 512 MB."""
+    """Return the maximum cache size in bytes: ZVENO_CACHE_SIZE (in megabytes), or 512 MB."""
     try:
         return max(int(float(os.environ["ZVENO_CACHE_SIZE"]) * 2**20), 0)
     except (KeyError, ValueError, OverflowError):
         return _DEFAULT_LIMIT
 
 
+def entry_name(key: str | bytes, modules: Iterable[str] = (__name__,)) -> str:
+    """Return the name of a kernel's entry for this machine, this version and the sources it depends on.
+
+    Args:
+        key: determines the kernel for given sources.
+        modules: modules of the package whose functions and classes were traced.
+    """
+    from ._host import host
+
+    folders = {module.split(".")[1] if module.count(".") > 1 else "" for module in modules}
+    if folders != {"kernels"}:
+        folders.update(COMPILED, *(BUILT_ON.get(folder, ()) for folder in folders))
+    sources = " ".join(f"{folder} {_folder_digest(ROOT / folder)}" for folder in sorted(folders))
+    return digest(key, host().fingerprint(), f"zveno {__version__} {sources}")
+
+
+@cache
+def _folder_digest(folder: Path) -> str:
+    """Return a hash of the Python files in a folder and its subfolders; for the package itself, only its
+    modules."""
+    files = []
+    for place, inner, names in os.walk(folder):
+        if folder == ROOT:
+            inner.clear()
+        files += [os.path.join(place, name) for name in names if name.endswith(".py")]
+    start = len(str(folder))
+    return digest(*[part for file in sorted(files) for part in (file[start:], _content(file))])
+
+
+def _content(file: str) -> bytes:
+    with open(file, "rb", buffering=0) as stream:  # a buffer would double the time
+        return stream.read()
+
+
 def digest(*parts: str | bytes) -> str:
-    """A hash of several texts that does not confuse ("ab", "c") with ("a", "bc")."""
+    """Return a hash of several texts that distinguishes ("ab", "c") from ("a", "bc")."""
     result = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -88,13 +134,13 @@ def digest(*parts: str | bytes) -> str:
 
 
 def read(name: str) -> tuple[dict[str, Any], bytes] | None:
-    """Header and object code of an entry, None if there is none or it is damaged."""
+    """Return header and object code of an entry, None if it is missing or damaged."""
     path = directory() / (name + _SUFFIX)
     try:
-        data = read_trusted(path, _LARGEST)
+        if not _is_private(path.parent):
+            return None
+        data = path.read_bytes()
     except (OSError, ValueError):
-        return None
-    if data is None:
         return None
     start = len(MAGIC) + 4
     body, checksum = data[:-32], data[-32:]
@@ -107,25 +153,26 @@ def read(name: str) -> tuple[dict[str, Any], bytes] | None:
         header = json.loads(body[start:end])
     except (ValueError, RecursionError):
         return None
-    if not isinstance(header, dict) or header.get("entry") != name:  # the latter if copied from elsewhere
+    if not isinstance(header, dict) or header.get("entry") != name:  # copied from elsewhere
         return None
     with contextlib.suppress(OSError):
-        os.utime(path)  # used now: the last to be removed
+        os.utime(path)  # marks the entry as recently used
     return header, body[end:]
 
 
 def write(name: str, header: dict[str, Any], code: bytes) -> None:
-    """Keep an entry. A directory that cannot be written to is no error."""
+    """Store an entry. Failure to write to the directory is not an error."""
     text = json.dumps({**header, "entry": name}).encode()
     body = MAGIC + struct.pack("<I", len(text)) + text + code
     place = directory()
     try:
-        make_private(place)
-        if not is_trusted(place):
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not _is_private(place):
+            _warn_once(place)
             return
         partial = place / f"{name}.{os.urandom(8).hex()}{_PARTIAL}"
         try:
-            write_private(partial, body + hashlib.sha256(body).digest())
+            partial.write_bytes(body + hashlib.sha256(body).digest())
             os.replace(partial, place / (name + _SUFFIX))
         finally:
             partial.unlink(missing_ok=True)
@@ -134,8 +181,23 @@ def write(name: str, header: dict[str, Any], code: bytes) -> None:
         return
 
 
+def _is_private(place: Path) -> bool:
+    """Return True if a directory belongs to this user and nobody else can enter it; on Windows always."""
+    if os.name == "nt":
+        return True
+    status = place.stat()
+    return status.st_uid == os.getuid() and stat.S_ISDIR(status.st_mode) and status.st_mode & 0o777 == 0o700
+
+
+@cache
+def _warn_once(place: Path) -> None:
+    """Warn once that compiled functions are not kept, and why."""
+    text = f"compiled functions are not kept: {place} must be yours alone (chmod 700 {place})"
+    warnings.warn(text, ZvenoWarning, stacklevel=3)
+
+
 def clear() -> int:
-    """Remove all entries; returns how many there were."""
+    """Remove all entries and return their number."""
     count = 0
     for path, _, _ in _files(directory()):
         with contextlib.suppress(OSError):
@@ -145,14 +207,14 @@ def clear() -> int:
 
 
 def info() -> CacheInfo:
-    """Where the cache is and how full."""
+    """Return location and size of the cache."""
     place = directory()
     entries = [size for path, size, _ in _files(place) if path.suffix == _SUFFIX]
     return CacheInfo(place, len(entries), sum(entries), limit())
 
 
 def _files(place: Path) -> list[tuple[Path, int, float]]:
-    """Our files in the directory with size and time of last use; others are left alone."""
+    """Return the cache files with size and time of last use; files of other programs are ignored."""
     files = []
     try:
         with os.scandir(place) as entries:
@@ -167,7 +229,7 @@ def _files(place: Path) -> list[tuple[Path, int, float]]:
 
 
 def _shrink(place: Path, size_limit: int) -> None:
-    """Remove the entries not used for longest until the rest fits, and what crashed processes left."""
+    """Remove the least recently used entries until the rest fits, and partial files of crashed processes."""
     files = sorted(_files(place), key=lambda file: file[2])
     total = sum(size for _, size, _ in files)
     for path, size, used in files:

@@ -1,12 +1,15 @@
-"""A program as C99: one function, no allocation, nothing needed but <math.h>.
+"""Export of a program as C99: one function, no allocation, no dependency but <math.h>.
 
-The same operations in the same order as the kernel, so the results differ by rounding only (the kernel fuses
-multiplications and additions where it can).
+The C code has the same operations in the same order as the kernel. Results differ only by rounding, because the
+kernel fuses multiplications and additions. Loops become `for` and `switch`, and tables become constants. The caller
+provides the memory of programs that need scratch arrays.
 """
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,25 +18,46 @@ from numpy.typing import DTypeLike
 
 from .._version import __version__
 from ..errors import BuildError
-from .c_text import STATIC, Expressions, identifier
-from .operations import count_operations
-from .plan import check, live_nodes
-from .program import Argument, Op, Program
+from .once import computed_once
+from .program import (
+    Argument,
+    Array,
+    Entry,
+    For,
+    Graph,
+    Kind,
+    Lane,
+    Op,
+    Program,
+    Ref,
+    Row,
+    Run,
+    Shifted,
+    Statement,
+    Switch,
+    Variable,
+    While,
+    check,
+    count_operations,
+    runs,
+)
+
+Counters = dict[Variable, str]
 
 
 @dataclass(frozen=True)
 class CSource:
-    """The two files of an exported function."""
+    """Header and source file of an exported function."""
 
     name: str
-    """The function, and the stem of both files."""
+    """Name of the function, and the stem of both files."""
     header: str
     source: str
     memory: str | None = None
-    """The struct that the caller provides, whose address is the first argument; None if there is none."""
+    """Name of the struct that the caller provides and passes by address as the first argument, or None."""
 
     def write(self, directory: str | Path) -> tuple[Path, Path]:
-        """Write header and source into a directory, which is made if it does not exist.
+        """Write header and source into a directory, which is created if it does not exist.
 
         Raises:
             BuildError: a file cannot be written.
@@ -43,7 +67,8 @@ class CSource:
         try:
             place.mkdir(parents=True, exist_ok=True)
             for path, text in zip(paths, (self.header, self.source), strict=True):
-                # Written beside and renamed: a failure leaves what was there, and links are not followed.
+                # Written to a temporary file and renamed: a failure leaves the old file intact, and links are not
+                # followed.
                 partial = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
                 try:
                     with open(partial, "x", encoding="utf-8", newline="\n") as stream:
@@ -59,13 +84,14 @@ class CSource:
 def export_c(
     program: Program, dtype: DTypeLike = np.float64, name: str | None = None, returns: str | None = None
 ) -> CSource:
-    """The program as C99 text. The same program always gives the same text.
+    """Return the program as C99 text for one state. The same program always gives the same text.
 
     Args:
-        program: what to compute.
+        program: the program to export. If it has scratch arrays, `NAME_memory` is a struct that the caller
+            provides.
         dtype: float64 for `double`, float32 for `float`.
-        name: the function; the program's name if None. Characters C does not allow become underscores.
-        returns: an output that holds one whole number, which the function returns as an int, such as a status.
+        name: name of the function, that of the program if None. Characters C does not allow become underscores.
+        returns: an output with one whole number, such as a status, which the function returns as an int.
 
     Raises:
         BuildError: the program, the dtype or `returns` is not valid.
@@ -76,11 +102,11 @@ def export_c(
     check(program)
     if returns is not None and Argument(returns, ()) not in program.outputs:
         raise BuildError(f"has no output {returns!r} of one number to return", element=program.name)
-    return _Writer(program, element, identifier(name or program.name, set()), returns).source()
+    return _Writer(computed_once(program), element, identifier(name or program.name, set()), returns).source()
 
 
 def header_text(name: str, listed: list[str], notes: list[str], declarations: list[str]) -> str:
-    """A header that says what the arguments are, and declares what C and C++ need."""
+    """Return a header that describes the arguments, with declarations for C and C++."""
     guard = f"{name.upper()}_H"
     return "\n".join(
         [
@@ -110,77 +136,331 @@ def header_text(name: str, listed: list[str], notes: list[str], declarations: li
 
 
 class _Writer:
-    """Turns the nodes of a program into statements."""
-
-    def __init__(self, program: Program, dtype: np.dtype, name: str, returns: str | None = None):
-        self.program, self.name, self.returns = program, name, returns
-        self.c = Expressions(dtype, name)
-        self.type = self.c.type
-        taken = {name, *(f"{name}_{op.name.lower()}" for op in STATIC)}
-        self.names = [identifier(a.name, taken) for a in (*program.inputs, *program.outputs)]
+    def __init__(self, program: Program, dtype: np.dtype, name: str, returns: str | None):
+        self.program, self.name, self.c = program, name, Expressions(dtype, name)
+        self.memory = f"{name}_memory" if program.of_kind(Kind.SCRATCH) else None
+        arguments = (*program.of_kind(Kind.INPUT), *program.of_kind(Kind.OUTPUT))
+        taken = {name, "memory", f"{name}_memory", f"{name}_row", *(f"{name}_{op.name.lower()}" for op in Op)}
+        self.names: dict[Array, str] = {array: identifier(array.name, taken) for array in arguments}
+        for array in program.of_kind(Kind.TABLE, Kind.INDEX):
+            self.names[array] = identifier(f"{name}_{array.name}", taken)
+        members: set[str] = set()
+        for array in program.of_kind(Kind.SCRATCH):
+            self.names[array] = f"memory->{identifier(array.name, members)}"
+        outputs = program.of_kind(Kind.OUTPUT)
+        self.returned: Array | None = next((array for array in outputs if array.name == returns), None)
+        self.arguments = [array for array in arguments if array is not self.returned]
+        self.used: set[Array] = set()
+        self.count = 0
 
     def source(self) -> CSource:
-        """Header and source."""
-        statements = self._statements()
-        used = {Op(code) for code in self.program.op[live_nodes(self.program)].tolist()}
-        definitions = self.c.definitions(used)
+        """Return header and source."""
+        first, last = [], []
+        if self.returned is not None:
+            name = self._name(self.returned)
+            first, last = [f"{self.c.type} {name}[1];"], [f"return (int){name}[0];"]
+        whole = self.program.body
+        if len(whole) == 1 and isinstance(whole[0], Run):
+            written = self._run(whole[0], {})
+        else:
+            written = self._statements(whole, {})
+        body = [*first, *self._cleared(), *written, *last]
+        operations = {Op(code) for run, _ in runs(whole) for code in set(run.graph.op[run.graph.live].tolist())}
+        silent = [f"(void){self.names[array]};" for array in self.arguments if array not in self.used]
+        if self.memory and not any(array in self.used for array in self.program.of_kind(Kind.SCRATCH)):
+            silent.append("(void)memory;")
         lines = [
             f"/* {self.name}: see {self.name}.h */",
             f'#include "{self.name}.h"',
             "",
             "#include <math.h>",
             "",
-            *(f"{text}\n" for text in definitions),
+            *self._tables(),
+            *(f"{text}\n" for text in self.c.definitions(operations)),
+            *(self._row_function() if any("_row(" in line for line in body) else []),
             f"{self._prototype()} {{",
-            *(f"    {line}" for line in statements),
+            *(f"    {line}" for line in (*silent, *body)),
             "}",
             "",
         ]
-        return CSource(self.name, self._header(), "\n".join(lines))
+        return CSource(self.name, self._header(), "\n".join(lines), self.memory)
 
-    def _prototype(self) -> str:
-        n = len(self.program.inputs)
-        parts = [
-            f"{'const ' if k < n else ''}{self.type} {name}[{max(argument.size, 1)}]"
-            for k, (name, argument) in enumerate(zip(self.names, self._arguments(), strict=True))
-            if k < n or argument.name != self.returns
-        ]
-        return f"{'void' if self.returns is None else 'int'} {self.name}({', '.join(parts)})"
-
-    def _arguments(self) -> tuple[Argument, ...]:
-        return (*self.program.inputs, *self.program.outputs)
+    # --- declarations
 
     def _header(self) -> str:
-        n = len(self.program.inputs)
         listed = []
-        for k, (name, argument) in enumerate(zip(self.names, self._arguments(), strict=True)):
-            if k >= n and argument.name == self.returns:
-                listed.append(f" *   returns      {name}")
-                continue
-            shape = " x ".join(map(str, argument.shape)) or "1"
-            order = ", row-major" if len(argument.shape) > 1 else ""
-            unused = "" if argument.size else ", not read" if k < n else ", not written"
-            listed.append(f" *   {name:<12} {'in ' if k < n else 'out'}  {shape}{order}{unused}")
-        operations = f"Operations: {count_operations(self.program)}."
-        notes = [operations, "No allocation, no state; outputs may overlap inputs."]
-        return header_text(self.name, listed, notes, [f"{self._prototype()};"])
+        for array in self.arguments:
+            shape = " x ".join(map(str, array.shape)) or "1"
+            order = ", row-major" if len(array.shape) > 1 else ""
+            side, unused = ("in ", ", not read") if array.kind is Kind.INPUT else ("out", ", not written")
+            listed.append(f" *   {self.names[array]:<12} {side}  {shape}{order}{'' if array.size else unused}")
+        if self.returned is not None:
+            listed.append(f" *   returns      {self.names[self.returned]}")
+        if self.memory:
+            state = "No allocation; memory needs no value, one for each thread."
+        else:
+            state = "No allocation, no state."
+        overlap = "may" if len(self.program.body) == 1 and isinstance(self.program.body[0], Run) else "must not"
+        notes = [f"Operations: {count_operations(self.program)}.", f"{state} Outputs {overlap} overlap inputs."]
+        members = [
+            f"    {self.c.type} {self.names[array].removeprefix('memory->')}[{max(array.size, 1)}];"
+            for array in self.program.of_kind(Kind.SCRATCH)
+        ]
+        struct = ["typedef struct {", *members, f"}} {self.memory};", ""] if self.memory else []
+        return header_text(self.name, listed, notes, [*struct, f"{self._prototype()};"])
 
-    def _statements(self) -> list[str]:
-        program, read = self.program, set()
+    def _prototype(self) -> str:
+        arguments = [
+            f"{'const ' if array.kind is Kind.INPUT else ''}{self.c.type} {self.names[array]}[{max(array.size, 1)}]"
+            for array in self.arguments
+        ]
+        memory = [f"{self.memory} *memory"] if self.memory else []
+        return f"{'void' if self.returned is None else 'int'} {self.name}({', '.join([*memory, *arguments])})"
+
+    def _tables(self) -> list[str]:
+        lines = []
+        for array in self.program.of_kind(Kind.TABLE, Kind.INDEX):
+            if array not in self.used or array.values is None:
+                continue
+            kind, write = (self.c.type, self.c.number) if array.kind is Kind.TABLE else ("long", str)
+            numbers = [write(x) for x in array.values.ravel().tolist()] or ["0"]
+            listed = ",\n".join(f"    {', '.join(numbers[k : k + 8])}" for k in range(0, len(numbers), 8))
+            lines.append(f"static const {kind} {self.names[array]}[{len(numbers)}] = {{\n{listed}\n}};\n")
+        return lines
+
+    def _row_function(self) -> list[str]:
+        """Return the C function that limits a number to existing rows; NaN gives the first row."""
+        return [
+            f"static long {self.name}_row({self.c.type} chosen, long last) {{",
+            f"    return !(chosen > 0) ? 0 : chosen < ({self.c.type})last ? (long)chosen : last;",
+            "}",
+            "",
+        ]
+
+    # --- statements
+
+    def _statements(self, body: tuple[Statement, ...], counters: Counters) -> list[str]:
+        lines: list[str] = []
+        for statement in body:
+            match statement:
+                case Run():
+                    lines += _block("{", self._run(statement, counters))
+                case For():
+                    i, n = self._counter("i"), statement.variable.count
+                    head = f"for (long {i} = {n - 1}; {i} >= 0; --{i})" if statement.reverse else _counting(i, n)
+                    inner = self._statements(statement.body, counters | {statement.variable: i})
+                    lines += _block(f"{head} {{", [f"(void){i};", *inner])
+                case While():
+                    trip = self._counter("trip")
+                    flag = f"{self._name(statement.flag)}[0] != 0"
+                    head = f"for (long {trip} = 0; {trip} < {statement.counter.count} && {flag}; ++{trip}) {{"
+                    lines += _block(head, self._statements(statement.body, counters | {statement.counter: trip}))
+                case Switch():
+                    lines += self._switch(statement, counters)
+        return lines
+
+    def _switch(self, switch: Switch, counters: Counters) -> list[str]:
+        lines = [f"switch ({self._row(switch.row, counters)}) {{"]
+        for number, case in reversed(list(enumerate(switch.cases))):
+            label = f"case {number}:" if number else "default:"
+            lines += [label, *(f"    {line}" for line in self._statements(case, counters)), "    break;"]
+        return [*lines, "}"]
+
+    def _run(self, run: Run, counters: Counters) -> list[str]:
+        pointers: dict[int, str] = {}
 
         def element(argument: int, number: int) -> str:
-            read.add(argument)
-            return f"{self.names[argument]}[{number}]"
+            ref = run.reads[argument]
+            if isinstance(ref.row, int):
+                return self._element(ref, number)
+            pointers[argument] = f"const {self.c.type} *const x{argument} = {self._pointer(ref, counters)};"
+            return f"x{argument}[{number}]"
 
-        lines, text = self.c.assignments(program, element)
-        silent = [f"(void){self.names[k]};" for k in range(len(program.inputs)) if k not in read]
-        first = len(program.inputs)
-        stores, returned = [], []
-        for name, argument, nodes in zip(self.names[first:], program.outputs, program.results, strict=True):
-            if argument.name == self.returns:
-                returned = [f"return (int){text[int(nodes.ravel()[0])]};"]
+        lines, text = self.c.assignments(run.graph, element)
+        given = [pointers[argument] for argument in sorted(pointers)]
+        stores: list[str] = []
+        for k, (ref, nodes) in enumerate(zip(run.writes, run.graph.results, strict=True)):
+            if not ref.length:
                 continue
-            if not argument.size:
-                silent.append(f"(void){name};")
-            stores += [f"{name}[{j}] = {text[node]};" for j, node in enumerate(nodes.tolist())]
-        return [*silent, *lines, *stores, *returned]
+            places = [f"y{k}[{number}]" for number in range(ref.length)]
+            if isinstance(ref.row, int):
+                places = [self._element(ref, number) for number in range(ref.length)]
+            else:
+                # The row may depend on a value that this step has just written.
+                declared = stores if isinstance(ref.row, Lane) else given
+                declared.append(f"{self.c.type} *const y{k} = {self._pointer(ref, counters)};")
+            values = [text[node] for node in nodes.tolist()]
+            plain = [f"{place} = {value};" for place, value in zip(places, values, strict=True)]
+            if ref.add is None:
+                stores += plain
+                continue
+            adding = [f"{place} += {value};" for place, value in zip(places, values, strict=True)]
+            stores += [*_block(f"if ({self._row(ref.add, counters)}) {{", adding)[:-1]]
+            stores += _block("} else {", plain)
+        return [*given, *lines, *stores]
+
+    # --- memory
+
+    def _cleared(self) -> list[str]:
+        lines = []
+        for array in self.program.of_kind(Kind.OUTPUT, Kind.SCRATCH):
+            if array.zero and array.size:
+                i = self._counter("i")
+                lines += _block(f"{_counting(i, array.size)} {{", [f"{self._name(array)}[{i}] = 0;"])
+        return lines
+
+    def _name(self, array: Array) -> str:
+        self.used.add(array)
+        return self.names[array]
+
+    def _element(self, ref: Ref, number: int) -> str:
+        assert isinstance(ref.row, int)
+        return f"{self._name(ref.array)}[{ref.array.width * ref.row + number}]"
+
+    def _pointer(self, ref: Ref, counters: Counters) -> str:
+        return f"{self._name(ref.array)} + {ref.array.width} * ({self._row(ref.row, counters, ref.array)})"
+
+    def _row(self, row: Row, counters: Counters, array: Array | None = None) -> str:
+        match row:
+            case Variable():
+                return counters[row]
+            case Shifted():
+                return f"{self._row(row.row, counters)} + {row.offset}"
+            case Entry():
+                return f"{self._name(row.table)}[{self._row(row.row, counters)}]"
+            case Lane():
+                assert array is not None
+                return f"{self.name}_row({self._name(row.array)}[0], {array.rows - 1})"
+            case _:
+                return str(row)
+
+    def _counter(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}{self.count}"
+
+
+def _counting(i: str, n: int) -> str:
+    return f"for (long {i} = 0; {i} < {n}; ++{i})"
+
+
+def _block(head: str, lines: list[str]) -> list[str]:
+    return [head, *(f"    {line}" for line in lines), "}"]
+
+
+_RESERVED = re.compile(
+    # keywords of C99 and of C++, which must be able to include the header
+    "auto|break|case|char|const|continue|default|do|double|else|enum|extern|float|for|goto|if|inline|int|long|"
+    "register|restrict|return|short|signed|sizeof|static|struct|switch|typedef|union|unsigned|void|volatile|"
+    "while|class|delete|new|operator|private|protected|public|template|this|throw|try|catch|virtual|namespace|"
+    "using|bool|true|false|and|or|not|xor|export|friend|typename|main|"
+    # names that the function itself uses, or that <math.h> may declare
+    r"a?(sin|cos|tan)h?f?|atan2f?|expf?|logf?|sqrtf?|fabsf?|floorf?|[jy][01n]|gamma|signgam|NAN|INFINITY|t\d+|_.*"
+)
+_INFIX = {
+    Op.ADD: "+",
+    Op.SUB: "-",
+    Op.MUL: "*",
+    Op.DIV: "/",
+    Op.LESS: "<",
+    Op.LESS_EQUAL: "<=",
+    Op.EQUAL: "==",
+}
+_FUNCTIONS = {
+    **{op: op.name.lower() for op in (Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.ATAN2, Op.EXP)},
+    **{op: op.name.lower() for op in (Op.LOG, Op.TANH, Op.SQRT, Op.FLOOR)},
+    Op.ABS: "fabs",
+}
+STATIC = {
+    Op.MINIMUM: "static {t} {p}minimum({t} a, {t} b) {{ {t} least = a < b ? a : b; return a != a ? a : least; }}",
+    Op.MAXIMUM: "static {t} {p}maximum({t} a, {t} b) {{ {t} most = a > b ? a : b; return a != a ? a : most; }}",
+    Op.SIGN: "static {t} {p}sign({t} a) {{ return a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a; }}",
+}
+"""Functions that C lacks or defines differently, as definitions for a type `t` and a name prefix `p`."""
+
+
+def identifier(text: str, taken: set[str]) -> str:
+    """Return a C identifier made from a text, different from those already taken."""
+    stem = re.sub(r"\W", "_", text, flags=re.ASCII)
+    if not stem or _RESERVED.fullmatch(stem) or stem[0].isdigit():
+        stem = f"x_{stem.strip('_')}"
+    name, count = stem, 2
+    while name in taken:
+        name, count = f"{stem}_{count}", count + 1
+    taken.add(name)
+    return name
+
+
+class Expressions:
+    """C expressions for the operations of one element type.
+
+    Args:
+        dtype: float64 or float32.
+        prefix: prefix of the names of static functions.
+    """
+
+    dtype: np.dtype
+    prefix: str
+
+    def __init__(self, dtype: np.dtype, prefix: str):
+        self.dtype, self.prefix = dtype, prefix
+        self.type: str = "double" if dtype == np.float64 else "float"
+        self._suffix = "" if dtype == np.float64 else "f"
+
+    def definitions(self, used: set[Op]) -> list[str]:
+        """Return static functions for the operations that need one."""
+        return [STATIC[op].format(t=self.type, p=f"{self.prefix}_") for op in sorted(STATIC) if op in used]
+
+    def assignments(self, graph: Graph, element: Callable[[int, int], str]) -> tuple[list[str], dict[int, str]]:
+        """Return a statement for every operation that a result depends on, and the text of every node.
+
+        `element` returns the text of an input element from the numbers of the input and the element.
+        """
+        op, args = graph.op.tolist(), graph.args.tolist()
+        lines: list[str] = []
+        text: dict[int, str] = {}
+        for node in np.flatnonzero(graph.live).tolist():
+            kind = Op(op[node])
+            if kind is Op.CONST:
+                text[node] = self.number(graph.value[node])
+                continue
+            if kind is Op.INPUT:
+                expression = element(*args[node][:2])
+            else:
+                expression = self.operation(kind, [text[k] for k in args[node] if k >= 0])
+            lines.append(f"const {self.type} t{node} = {expression};")
+            text[node] = f"t{node}"
+        return lines, text
+
+    def operation(self, op: Op, operands: list[str]) -> str:
+        """Return the expression of an operation, given the texts of its operands."""
+        a, b, c = (*operands, "", "", "")[:3]
+        if op in (Op.LESS, Op.LESS_EQUAL, Op.EQUAL):
+            return f"({self.type})({a} {_INFIX[op]} {b})"
+        if op in _INFIX:
+            return f"{a} {_INFIX[op]} {b}"
+        if op is Op.NEG:
+            return f"-({a})"
+        if op in _FUNCTIONS:
+            return f"{_FUNCTIONS[op]}{self._suffix}({', '.join(x for x in (a, b) if x)})"
+        if op in STATIC:
+            return f"{self.prefix}_{op.name.lower()}({', '.join(x for x in (a, b) if x)})"
+        if op in (Op.AND, Op.OR):
+            return f"({self.type})({a} != 0 {'&&' if op is Op.AND else '||'} {b} != 0)"
+        if op is Op.NOT:
+            return f"({self.type})({a} == 0)"
+        assert op is Op.SELECT, op
+        return f"{a} != 0 ? {b} : {c}"
+
+    def number(self, value: float) -> str:
+        """Return a constant that reads back as exactly the same number."""
+        with np.errstate(all="ignore"):
+            number = self.dtype.type(value)
+        if np.isnan(number):
+            return f"({self.type})NAN"
+        if np.isinf(number):
+            return f"({'-' if number < 0 else ''}({self.type})INFINITY)"
+        text = repr(float(number)) if self.type == "double" else str(number)
+        if "e" not in text and "." not in text:
+            text += ".0"
+        text += self._suffix
+        return f"({text})" if text.startswith("-") else text

@@ -1,15 +1,14 @@
-"""The traced scalar: arithmetic on it is recorded, simplified and shared instead of computed.
+"""Traced scalars: arithmetic on them is recorded, simplified and shared instead of computed.
 
-A :class:`Scalar` stands for one number of a computation. NumPy object arrays of scalars (plain floats may
-stand among them) go through the same textbook code as float arrays do, and leave behind a graph in which
-every distinct operation occurs once: a new operation is looked up in the table of its tape before it is
-recorded (hash consing).
+A :class:`Scalar` stands for one number of a computation. NumPy object arrays of scalars, mixed with plain floats,
+run through the same textbook code as float arrays. The result is a graph in which every distinct operation occurs
+once: a new operation is looked up in the table of its tape before it is recorded (hash consing).
 
-What is simplified, always when an operation is recorded (:mod:`zveno.kernels.simplify`):
+Simplifications, made when an operation is recorded (:mod:`zveno.kernels._simplify`):
 
 - constants are folded: they are plain Python floats until the graph becomes a program;
 - ``x+0``, ``x*0``, ``x*1``, ``x*-1``, ``x-x``, ``x/1``, ``-(-x)`` disappear; ``0*x`` and ``0/x`` are 0, so
-  a NaN or infinity in `x` does not get past a structural zero;
+  a NaN or infinity in `x` does not propagate through a structural zero;
 - signs move outwards, ``(-a)*b`` to ``-(a*b)``, ``(-a)-b`` to ``-(a+b)``, ``sin(-a)`` to ``-sin(a)``, so
   that expressions equal up to a sign share their operations;
 - ``x/c`` becomes ``x*(1/c)`` where that is exact, for powers of two;
@@ -18,7 +17,7 @@ What is simplified, always when an operation is recorded (:mod:`zveno.kernels.si
 Sums are never regrouped. Every step is exact in floating point but for the sign of a zero, which is not
 kept: atan2 on its cut, ``atan2(±0, negative)``, may therefore give either of ±π.
 
-Numbers, not addresses, order the nodes: the same function gives the same program in every process.
+Nodes are ordered by numbers, not addresses, so the same function gives the same program in every process.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import TraceError
-from . import simplify as rules
+from . import _simplify as rules
+from ._simplify import NEG
 from .program import Op
-from .simplify import NEG
 
 _SIN, _COS, _TAN, _ASIN, _ACOS, _ATAN = map(int, (Op.SIN, Op.COS, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN))
 _SQRT, _EXP, _LOG, _TANH = map(int, (Op.SQRT, Op.EXP, Op.LOG, Op.TANH))
@@ -40,7 +39,7 @@ _ABS, _SIGN, _FLOOR = map(int, (Op.ABS, Op.SIGN, Op.FLOOR))
 
 
 class Tape:
-    """The table of one trace: every operation recorded so far, by what it does to what."""
+    """The table of one trace: every operation recorded so far, keyed by operation and operands."""
 
     __slots__ = ("table",)
 
@@ -48,17 +47,17 @@ class Tape:
         self.table: dict[tuple[Any, ...], Scalar] = {}
 
     def record(self, key: tuple[Any, ...], op: int, a: Any, b: Any = None, c: Any = None) -> Scalar:
-        """A new scalar under `key`; its number is its place in the order of recording."""
+        """Record a new scalar under `key`; its number is its position in the order of recording."""
         table = self.table
         node = table[key] = Scalar(self, len(table), op, a, b, c)
         return node
 
     def input(self, argument: int, index: int) -> Scalar:
-        """The new scalar of element `index` (flat, C order) of input number `argument`."""
+        """Record the scalar of element `index` (flat, C order) of input number `argument`."""
         return self.record((int(Op.INPUT), argument, index), int(Op.INPUT), argument, index)
 
     def close(self) -> None:
-        """End the trace: nothing more can be recorded, and the tape lets go of its scalars."""
+        """End the trace: nothing more can be recorded, and the tape releases its scalars."""
         self.table = _ClosedTable()
 
 
@@ -73,15 +72,16 @@ class _ClosedTable(dict):
 class Scalar:
     """One number of a traced computation: an operation and its operands, which are scalars or floats.
 
-    Comparisons give scalars too, worth 1.0 or 0.0, for use in :func:`zveno.math.select`; whatever
-    would need to know the number itself (``if``, ``float()``, an index) is refused with a `TraceError`.
+    Comparisons also give scalars, equal to 1.0 or 0.0, for use in :func:`zveno.ops.where`. Operations that need
+    the number itself (``if``, ``float()``, an index) raise a `TraceError`.
     """
 
     __slots__ = ("a", "b", "c", "number", "op", "tape")
-    # Above NumPy's scalars, which then leave `np.float64(2) * x` to us; below its arrays, which broadcast.
+    # Above the priority of NumPy's scalars, so that `np.float64(2) * x` reaches this class, and below that of
+    # arrays, which broadcast.
     __array_priority__: float = -1.0
-    # Equal expressions are the same object: the hash is the object's own, and sets and dictionaries, which
-    # try identity first, never come to ask `==`, which is recorded like the other comparisons.
+    # Equal expressions are the same object, so the hash is the object's own. Sets and dictionaries test identity
+    # first and never reach `==`, which would be recorded like the other comparisons.
     __hash__ = object.__hash__
 
     def __init__(self, tape: Tape, number: int, op: int, a: Any, b: Any, c: Any):
@@ -95,7 +95,7 @@ class Scalar:
     def __repr__(self) -> str:
         return f"<traced {Op(self.op).name.lower()} #{self.number}>"
 
-    # Arithmetic. The commonest operands, scalars and floats, are looked for first.
+    # Arithmetic. The most common operands, scalars and floats, are tested first.
 
     def __neg__(self) -> Any:
         return self.a if self.op == NEG else rules.unary(NEG, self)
@@ -248,15 +248,15 @@ class Scalar:
         return inner if inner.op == _ABS else rules.unary(_ABS, inner)
 
     def conjugate(self) -> Scalar:
-        """The scalar itself, as it is real."""
+        """Return the scalar itself, because it is real."""
         return self
 
-    # What would need the number itself.
+    # Operations that need the number itself.
 
     def __bool__(self) -> bool:
         raise TraceError(
             "the function branches on a traced value",
-            remedy="A trace sees both sides: choose with zveno.math.select, and compare arrays with "
+            remedy="A trace sees both sides: choose with zveno.ops.where, and compare arrays with "
             "less, less_equal or equal from the same module",
         )
 
@@ -267,23 +267,23 @@ class Scalar:
 
 
 def used_as_a_number() -> TraceError:
-    """The error for a scalar where only a plain number will do."""
+    """Return the error for a scalar where only a plain number is possible."""
     return TraceError(
         "the function converts a traced value to a plain number, uses it as an index or writes it into an "
         "array of numbers",
-        remedy="Keep traced values in arrays with dtype=object, and choose between values with zveno.math.select",
+        remedy="Keep traced values in arrays with dtype=object, and choose between values with zveno.ops.where",
     )
 
 
 def number(x: Any) -> Any:
-    """`x` as a plain float, or NotImplemented if it is not a real number."""
+    """Return `x` as a plain float, or NotImplemented if it is not a real number."""
     if type(x) is int or isinstance(x, (numbers.Real, np.bool)):
         return float(x)
     return NotImplemented
 
 
 def _with(rule, scalar, other):
-    """A rule with an operand that need not be a scalar yet."""
+    """Apply a rule with an operand that may not be a scalar yet."""
     if type(other) is not Scalar and (other := number(other)) is NotImplemented:
         return other
     return rule(scalar, other)

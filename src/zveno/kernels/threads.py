@@ -1,8 +1,8 @@
-"""Large batches over several threads.
+"""Thread pool for large batches.
 
-A compiled loop that is given many states calls back here (see `batch_driver`). NumPy has by then checked, converted
-and broadcast the arrays and copied those that overlap, so that all is left is to cut the loop into blocks of
-states. Each state is computed alone, hence the number of threads cannot change a result.
+A compiled loop with many states calls back here (see `_batch`). NumPy has by then checked, converted and broadcast
+the arrays and copied those that overlap. It remains to split the loop into blocks of states. Each state is computed
+independently, so the number of threads cannot change a result.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from typing import Any
 from ..errors import ZvenoError
 
 COMPLETE, INTERRUPTED = 1, 2
-"""Bits of the answer to a compiled loop: the batch is computed, the user wants to stop."""
+"""Bits of the answer to a compiled loop: the batch is complete; the user has interrupted."""
 
 MOST_THREADS = 1024
-"""More would use up the memory of the process before the first of them computes."""
+"""Largest number of threads. More would exhaust the memory of the process before the first of them computes."""
 _BLOCKS_PER_THREAD = 32
 _BLOCK_MULTIPLE = 64  # states; a multiple of any number of lanes
 _EXCEPTIONS = 0x3F  # every floating-point exception of any platform
 
 _team = ctypes.c_void_p(None)
-"""What compiled loops look at: the function to call for a large batch, or null."""
+"""Pointer that compiled loops read: the function to call for a large batch, or null."""
 _callback: Any = None
-"""What `_team` points to. Compiled loops keep the address, so it is never let go of, as a cache could be."""
+"""Target of `_team`. It is never released, because compiled loops keep its address."""
 _chosen: int | None = None
 _pool: _Pool | None = None
 _lock = threading.Lock()
 
 
 def get_threads() -> int:
-    """Number of threads a large batch may use."""
+    """Return the number of threads a large batch may use."""
     if _chosen is None:
         set_threads(None)
     assert _chosen is not None
     return _chosen
 
 
-def set_threads(n: int | None) -> None:
-    """Choose the number of threads for large batches.
+def set_threads(n: int | None) -> int:
+    """Choose the number of threads for large batches, and return the previous number.
 
     Args:
         n: 1 to `MOST_THREADS`; None for the default, which is ZVENO_THREADS or else the number of cores that
@@ -59,15 +59,17 @@ def set_threads(n: int | None) -> None:
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_THREADS:
         remedy = f"Give a whole number from 1 to {MOST_THREADS}"
         raise ZvenoError(f"{n!r} is not a number of threads", element="n", remedy=remedy)
+    previous = _default() if _chosen is None else _chosen
     with _lock:
         pool, _pool, _chosen = _pool, None, n
         _team.value = _callback_address() if n > 1 else None
     if pool is not None:
         pool.shutdown()
+    return previous
 
 
 def team_address() -> int:
-    """Where compiled loops find the function that takes large batches."""
+    """Return the address where compiled loops find the function for large batches."""
     get_threads()
     return ctypes.addressof(_team)
 
@@ -88,10 +90,10 @@ def _default() -> int:
 
 
 class _Pool:
-    """Threads that wait for jobs. They end with the program, or on `shutdown`.
+    """Threads that wait for jobs until the program ends, or until `shutdown`.
 
-    The executors of the standard library make a future for every job, which takes longer to reach a thread than
-    thousands of states take to compute.
+    The executors of the standard library make a future per job. Passing it to a thread takes longer than computing
+    thousands of states.
     """
 
     def __init__(self, n: int):
@@ -102,9 +104,9 @@ class _Pool:
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
-            with contextlib.suppress(Exception):  # no memory: the others do the work
+            with contextlib.suppress(Exception):  # out of memory: the other threads do the work
                 job.help()
-            del job  # waiting for the next one must not keep it, and what it refers to, alive
+            del job  # waiting for the next job must not keep this one and its arrays alive
 
     def submit(self, job: _Job) -> None:
         """Let a thread help with a job."""
@@ -125,7 +127,7 @@ def _current_pool() -> _Pool:
 
 
 def _forget_pool() -> None:
-    """After a fork the child has none of the threads, and perhaps a lock that nobody will release."""
+    """Discard the pool after a fork: the child has none of the threads, and its locks may never be released."""
     global _pool, _lock
     _pool, _lock = None, threading.Lock()
 
@@ -144,14 +146,14 @@ def _callback_address() -> int | None:
 
 @functools.cache
 def _status_functions():
-    from .host import c_library
+    from ._host import c_library
 
     library = c_library()
     return library.feclearexcept, library.fetestexcept, library.feraiseexcept
 
 
 class _Job:
-    """One call of a loop, cut into blocks that threads take until none is left."""
+    """One call of a loop, split into blocks that threads take until none is left."""
 
     def __init__(self, args: int, n: int, steps: int, share: int):
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
@@ -168,7 +170,7 @@ class _Job:
         self.share(self.args, self.n, self.steps, ctypes.addressof(self.next), self.block)
 
     def help(self) -> None:
-        """The same on another thread, whose floating-point status is kept for the caller's thread."""
+        """Compute blocks on another thread, and keep its floating-point status for the caller's thread."""
         with self.change:
             if self.closed:
                 return
@@ -184,7 +186,7 @@ class _Job:
                 self.change.notify_all()
 
     def close(self) -> None:
-        """Wait until nobody works on the arrays any more, and let nobody begin."""
+        """Wait until no thread works on the arrays, and let none begin."""
         with self.change:
             self.closed = True
             while self.helping:
@@ -192,40 +194,40 @@ class _Job:
 
 
 def _run_team(args: int, n: int, steps: int, share: int) -> int:
-    """Take a large batch from a compiled loop; returns what the loop must still do.
+    """Take a large batch from a compiled loop; returns the bits COMPLETE and INTERRUPTED.
 
-    No exception can pass through the loop. One that a signal raises here is reported in the answer instead,
-    and the loop asks Python to interrupt once more when the batch is complete.
+    No exception can pass through the loop. An exception raised here by a signal is reported in the answer instead.
+    The loop then interrupts Python again when the batch is complete.
     """
     answer = 0
     try:
         job = _Job(args, n, steps, share)
     except BaseException as error:
-        return _told_by(error)
+        return _answer_for(error)
     try:
-        with contextlib.suppress(RuntimeError):  # no more threads: this one does the work
+        with contextlib.suppress(RuntimeError):  # no more threads available: this one does the work
             pool = _current_pool()
             for _ in range(get_threads() - 1):
                 pool.submit(job)
     except BaseException as error:
-        answer |= _told_by(error)
-    for _ in range(3):  # interrupted before or after the work, not during it: at worst it begins anew
+        answer |= _answer_for(error)
+    for _ in range(3):  # signals arrive before or after the work, not during it: at worst it is repeated
         try:
             job.work()
             answer |= COMPLETE
             break
         except BaseException as error:
-            answer |= _told_by(error)
+            answer |= _answer_for(error)
     while not job.closed or job.helping:
         try:
             job.close()
         except BaseException as error:
-            answer |= _told_by(error)
+            answer |= _answer_for(error)
     if job.flags:
         _status_functions()[2](job.flags)
     return answer
 
 
-def _told_by(error: BaseException) -> int:
-    """Without memory for threads the loop computes alone; anything else comes from the handler of a signal."""
+def _answer_for(error: BaseException) -> int:
+    """Return the answer for an error: 0 if threads lack memory, INTERRUPTED if a signal handler raised it."""
     return 0 if isinstance(error, MemoryError) else INTERRUPTED

@@ -1,4 +1,4 @@
-"""From a function to a program: trace it, or run a program inside another trace."""
+"""Tracing of a function to a program, and calls of programs inside another trace."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, TraceError
+from ._simplify import ADD, DIV, MUL, NEG, SUB, mixed_traces
 from .evaluate import FUNCTIONS, evaluate
-from .program import Argument, Op, Program
-from .simplify import ADD, DIV, MUL, NEG, SUB, mixed_traces
+from .program import Argument, Graph, Op, Program
 from .tape import Scalar, Tape, number, used_as_a_number
 
 _INPUT, _CONST = int(Op.INPUT), int(Op.CONST)
@@ -24,21 +24,33 @@ def trace(
     constants: Sequence[Any] = (),
     options: Mapping[str, Any] | None = None,
 ) -> Program:
-    """Record what a function computes.
+    """Record a function as a program that runs one graph; arguments as those of `traced_graph`."""
+    return Program.straight(traced_graph(function, inputs, name, outputs, constants, options))
+
+
+def traced_graph(
+    function: Callable[..., Any],
+    inputs: Mapping[str, tuple[int, ...]],
+    name: str | None = None,
+    outputs: Sequence[str] | None = None,
+    constants: Sequence[Any] = (),
+    options: Mapping[str, Any] | None = None,
+) -> Graph:
+    """Record the operations of a function as a graph.
 
     Args:
         function: called once, with the constants, then one object array of scalars for each input (a bare
             `Scalar` where the shape is ``()``), by position, and the options by keyword. It returns an array, a
             number, a tuple of these, or a dictionary of these by name; entries may be plain numbers.
         inputs: name and shape of each input, in order.
-        name: the program's name, the function's own if not given.
-        outputs: names of what the function returns, if that is not a dictionary; else "out0", "out1", ...
-        constants: what the function is given before the inputs.
-        options: what it is given by keyword.
+        name: name of the graph, that of the function by default.
+        outputs: names of the results if the function does not return a dictionary; "out0", "out1", ... by default.
+        constants: arguments passed before the inputs.
+        options: arguments passed by keyword.
 
     Returns:
-        The program, with only the operations that the outputs need. Traces in several threads or within
-        one another do not know of each other, and keep nothing after they end.
+        The graph, with only the operations that the outputs need. Traces in several threads or within one another
+        are independent, and keep nothing after they end.
     """
     arguments = [Argument(str(key), tuple(shape)) for key, shape in inputs.items()]
     tape = Tape()
@@ -47,22 +59,30 @@ def trace(
         try:
             returned = function(*constants, *arrays, **(options or {}))
         except (ZeroDivisionError, OverflowError) as error:
-            raise TraceError(f"the function computes with constants, and that fails: {error}") from error
+            raise TraceError(f"a computation with constants fails: {error}") from error
         except IndexError as error:
             if "valid indices" not in str(error):
                 raise
-            # NumPy's word for an index that is no integer; it hides what the scalar has to say.
+            # NumPy's error for an index that is not an integer replaces that of the scalar.
             raise used_as_a_number() from error
         named = _named(returned, outputs)
         results = [_output_entries(tape, key, value) for key, value in named.items()]
-        listing = _Listing(len(tape.table))
-        nodes = [[listing.place(entry) for entry in entries] for _, entries in results]
+        own_name = getattr(function, "__name__", "function").strip("<>")
+        return listed(name or own_name, arguments, results, len(tape.table))
     finally:
         tape.close()
-    return Program(
-        name=name or getattr(function, "__name__", "function").strip("<>"),
-        inputs=tuple(arguments),
-        outputs=tuple(argument for argument, _ in results),
+
+
+def listed(
+    name: str, inputs: Sequence[Argument], outputs: Sequence[tuple[Argument, list]], n_scalars: int
+) -> Graph:
+    """Return the graph of outputs with floats and scalars of one tape, which recorded `n_scalars` scalars."""
+    listing = _Listing(n_scalars)
+    nodes = [[listing.place(entry) for entry in entries] for _, entries in outputs]
+    return Graph(
+        name=name,
+        inputs=tuple(inputs),
+        outputs=tuple(argument for argument, _ in outputs),
         op=np.array(listing.op, np.uint8),
         args=np.array(listing.args, np.int32).reshape(-1, 3),
         value=np.array(listing.value, float),
@@ -71,40 +91,41 @@ def trace(
 
 
 def call(program: Program, *arrays: Any) -> Any:
-    """Run a program on arrays of traced scalars, numbers or both: its operations join their trace.
+    """Run a program on arrays of traced scalars or numbers. Its operations join their trace.
 
     Args:
-        program: what to run.
-        arrays: one for each input, of exactly its shape.
+        program: the program to run.
+        arrays: one array per input, of exactly its shape.
 
     Returns:
         The outputs, as the traced function would have returned them: one array (a bare value for shape
-        ``()``), or a tuple of them. Of numbers alone, what :func:`zveno.kernels.evaluate.evaluate` gives.
+        ``()``), or a tuple of them. For numbers alone, the result of :func:`zveno.kernels.evaluate.evaluate`.
     """
     inputs = [np.asarray(array) for array in arrays]
     if all(array.dtype != object for array in inputs):
         return evaluate(program, *inputs)
-    values = node_values(program, inputs)
+    graph = program.graph
+    values = node_values(graph, inputs)
     outputs = []
-    for argument, nodes in zip(program.outputs, program.results, strict=True):
+    for argument, nodes in zip(graph.outputs, graph.results, strict=True):
         out = np.empty(argument.size, object)
         out[:] = [values[k] for k in nodes.tolist()]
         outputs.append(out.reshape(argument.shape) if argument.shape else out[0])
     return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
 
-def node_values(program: Program, arrays: Sequence[Any]) -> list[Any]:
-    """What every node of a program is, scalar or float, when it runs on traced arrays (see :func:`call`)."""
-    if len(arrays) != len(program.inputs):
-        raise ShapeError(f"{program.name} takes {len(program.inputs)} inputs, not {len(arrays)}")
+def node_values(graph: Graph, arrays: Sequence[Any]) -> list[Any]:
+    """Return the value of every node, scalar or float, when a graph runs on traced arrays (see :func:`call`)."""
+    if len(arrays) != len(graph.inputs):
+        raise ShapeError(f"{graph.name} takes {len(graph.inputs)} inputs, not {len(arrays)}")
     leaves = []
-    for array, argument in zip(arrays, program.inputs, strict=True):
+    for array, argument in zip(arrays, graph.inputs, strict=True):
         array = np.asarray(array, object)
         if array.shape != argument.shape:
             raise ShapeError(f"shape {argument.shape} is needed, not {array.shape}", element=argument.name)
         leaves.append([x if type(x) is Scalar else _constant(x, argument.name) for x in array.flat])
     values: list = []
-    for op, args, value in zip(program.op.tolist(), program.args.tolist(), program.value.tolist(), strict=True):
+    for op, args, value in zip(graph.op.tolist(), graph.args.tolist(), graph.value.tolist(), strict=True):
         if op == Op.INPUT:
             values.append(leaves[args[0]][args[1]])
         elif op == Op.CONST:
@@ -115,7 +136,7 @@ def node_values(program: Program, arrays: Sequence[Any]) -> list[Any]:
 
 
 def apply(op: int, *operands: Any) -> Any:
-    """One operation on scalars or floats. Floats alone are folded, quietly, by the rules of IEEE 754."""
+    """Apply one operation to scalars or floats. Floats alone are folded by IEEE 754, without warnings."""
     if any(type(x) is Scalar for x in operands):
         result = FUNCTIONS[op](*operands)
         return result if type(result) is Scalar else float(result)
@@ -141,18 +162,18 @@ def _named(returned, names: Sequence[str] | None) -> dict[str, Any]:
     names = [f"out{i}" for i in range(len(values))] if names is None else list(names)
     if len(names) != len(values) or len(set(names)) != len(names):
         raise TraceError(
-            f"the function returns {len(values)} outputs, and the names given are {', '.join(names)}",
+            f"the function returns {len(values)} outputs, but the names are {', '.join(names)}",
             remedy="Give each output one name, different from the others",
         )
     return dict(zip(names, values, strict=True))
 
 
 def _output_entries(tape: Tape, name: str, value) -> tuple[Argument, list]:
-    """Shape and flat entries of one output, every entry a scalar of this trace or a float."""
+    """Return shape and flat entries of one output, whose entries are scalars of this trace or floats."""
     try:
         array = np.asarray(value, object)
     except ValueError as error:
-        raise TraceError(f"what it returns is not an array: {error}", element=name) from error
+        raise TraceError(f"the result is not an array: {error}", element=name) from error
     entries = [x if type(x) is Scalar else _constant(x, name) for x in array.ravel().tolist()]
     if any(type(x) is Scalar and x.tape is not tape for x in entries):
         raise mixed_traces().located(element=name)
@@ -167,10 +188,10 @@ def _constant(x, name: str) -> float:
 
 
 class _Listing:
-    """The nodes that outputs need, in an order in which they can be computed.
+    """Nodes that outputs need, in an order in which they can be computed.
 
-    Depth first from the outputs in their order, operands before the operation: a value is computed shortly
-    before it is used, which keeps the number of values alive at a time low.
+    The order is depth first from the outputs, operands before the operation. A value is computed shortly before it
+    is used, which keeps the number of live values low.
     """
 
     def __init__(self, n_scalars: int):
@@ -181,7 +202,7 @@ class _Listing:
         self.constants: dict[str, int] = {}
 
     def place(self, entry: Scalar | float) -> int:
-        """Where an output entry is found, once everything it needs has been listed."""
+        """Return the node of an output entry, after listing everything it needs."""
         if not isinstance(entry, Scalar):
             return self._constant(entry)
         places = self.places
@@ -208,7 +229,7 @@ class _Listing:
         return places[entry.number]
 
     def _constant(self, value: float) -> int:
-        key = value.hex()  # tells -0.0 from 0.0, and is the same for every NaN
+        key = value.hex()  # distinguishes -0.0 from 0.0, and is the same for every NaN
         if key not in self.constants:
             self.constants[key] = self._append(_CONST, (-1, -1, -1), value)
         return self.constants[key]
@@ -221,9 +242,9 @@ class _Listing:
 
 
 def _without_sign(x: Scalar) -> tuple:
-    """A negation as operation and three operands, merged into its operand where that has room for a sign.
+    """Return a negation as operation and three operands, merged into its operand if that can absorb the sign.
 
-    Signs were moved outwards while recording; -(a-b), -(a*2) and the like are one operation all the same.
+    Signs were moved outwards while recording, but -(a-b), -(a*2) and similar expressions need only one operation.
     """
     y = x.a
     if y.op == SUB:

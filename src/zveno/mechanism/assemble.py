@@ -1,4 +1,4 @@
-"""Putting a mechanism together: checks, depth-first order, mimic chains resolved."""
+"""Assembly of a mechanism: input checks, depth-first order, resolved mimic chains."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .parts import Extra, Frame, Joint, Link, Mimic
 
 ROTATION_TOLERANCE = 1e-6
 MAX_MAGNITUDE = 1e50
-"""Larger numbers are refused: their squares and products would soon leave the range of floating point."""
+"""Larger numbers are rejected, because products of them would overflow."""
 
 
 def assemble(
@@ -31,15 +31,15 @@ def assemble(
     loops: Iterable[Loop] = (),
     extras: Iterable[Extra] = (),
 ) -> Mechanism:
-    """A checked mechanism from links, joints, frames and loops in any order.
+    """Assemble a checked mechanism from links, joints, frames and loops in any order.
 
-    Links come out depth first, siblings in the order of `joints`. Everything that is wrong raises a `ModelError`
-    that names the link, joint, frame or loop.
+    Links are sorted depth first, siblings in the order of `joints`. Invalid input raises a `ModelError` that names
+    the link, joint, frame or loop.
     """
     links, joints, frames = list(links), list(joints), list(frames)
-    _refuse_duplicates("link", [link.name for link in links])
-    _refuse_duplicates("joint", [joint.name for joint in joints])
-    _refuse_duplicates("frame", [link.name for link in links] + [frame.name for frame in frames])
+    _reject_duplicates("link", [link.name for link in links])
+    _reject_duplicates("joint", [joint.name for joint in joints])
+    _reject_duplicates("frame", [link.name for link in links] + [frame.name for frame in frames])
     names = {link.name for link in links}
     _check_inertias(links)
     for joint in joints:
@@ -47,7 +47,7 @@ def assemble(
     _check_limits(joints)
     _check_angles_and_springs(joints)
     _check_drives([joint for joint in joints if joint.drive is not None])
-    joints = _resolved_mimics(joints)
+    joints = _resolve_mimics(joints)
     for frame in frames:
         if frame.link not in names:
             raise unknown_name("link", frame.link, [link.name for link in links]).located(
@@ -75,17 +75,17 @@ def assemble(
     )
 
 
-def _refuse_duplicates(kind: str, names: list[str]):
+def _reject_duplicates(kind: str, names: list[str]):
     seen = set()
     for name in names:
         if not isinstance(name, str) or not name:
-            raise ModelError(f"a {kind} has no name", remedy="Name it")
+            raise ModelError(f"a {kind} has no name", remedy=f"Give the {kind} a name")
         if name in seen:
             raise ModelError(f"two {kind}s are named {name!r}", remedy="Names must be unique; rename one of them")
         seen.add(name)
 
 
-# Numbers of all parts are checked together: robots have many, and checking one by one takes longer than the rest.
+# The numbers of all parts are checked together; one by one, the checks would take longer than the rest of the work.
 
 
 def _check_inertias(links: list[Link]):
@@ -96,7 +96,7 @@ def _check_inertias(links: list[Link]):
         raise ModelError(
             f"its mass is negative ({inertia[k, 0]:g} kg)",
             element=f"link {links[k].name}",
-            remedy="A mass is zero or positive",
+            remedy="Give a mass of zero or more",
         )
 
 
@@ -118,10 +118,10 @@ def _check_limits(joints: list[Joint]):
     for joint in joints:
         limits, zero = joint.limits, np.zeros(joint.type.n_v)
         sides += [(joint, limits.lower, limits.upper), (joint, zero, limits.velocity), (joint, zero, limits.effort)]
-    low, owners = _joined([low for _, low, _ in sides])
-    high, _ = _joined([high for *_, high in sides])
+    low, owners = _concatenate_indexed([low for _, low, _ in sides])
+    high, _ = _concatenate_indexed([high for *_, high in sides])
     for k in owners[np.isnan(low) | np.isnan(high)]:
-        raise ModelError("a limit is not a number", element=f"joint {sides[k][0].name}")
+        raise ModelError("a limit is NaN", element=f"joint {sides[k][0].name}")
     for k in owners[low > high]:
         joint, least, most = sides[k]
         raise ModelError(
@@ -136,30 +136,30 @@ def _check_angles_and_springs(joints: list[Joint]):
         where, ball = f"joint {joint.name}", joint.type.n_v == 3 and joint.type.n_q == 4
         if not joint.limits.angle > 0 or (np.isfinite(joint.limits.angle) and not ball):
             raise ModelError(
-                f"its limit angle is {joint.limits.angle}",
+                f"its limit angle of {joint.limits.angle} is not allowed",
                 element=where,
-                remedy="Ball joints have one, above 0; others a lower and an upper limit",
+                remedy="Give a positive angle for ball joints, and lower and upper limits for other joints",
             )
         if joint.spring is None:
             continue
         stiffness, rest = np.asarray(joint.spring.stiffness), np.asarray(joint.spring.rest)
         if joint.type.kind in ("free", "fixed"):
-            raise ModelError(f"its type is {joint.type.kind}, which has no spring", element=where)
+            raise ModelError(f"a {joint.type.kind} joint cannot have a spring", element=where)
         if not ((stiffness >= 0).all() and (stiffness <= MAX_MAGNITUDE).all() and np.isfinite(rest).all()):
             raise ModelError("its spring is not finite, or its stiffness is negative", element=where)
 
 
 def _check_drives(joints: list[Joint]):
     for what in ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset"):
-        values, owners = _joined([getattr(joint.drive, what) for joint in joints])
+        values, owners = _concatenate_indexed([getattr(joint.drive, what) for joint in joints])
         for k in owners[~(abs(values) <= MAX_MAGNITUDE)]:
             raise ModelError(f"its drive's {what} is not finite or out of range", element=f"joint {joints[k].name}")
         for k in owners[values < 0] if what in ("rotor_inertia", "viscous", "coulomb") else ():
             raise ModelError(f"its drive's {what} is negative", element=f"joint {joints[k].name}")
 
 
-def _joined(arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The entries of all arrays, and of which array each is."""
+def _concatenate_indexed(arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Concatenate arrays; also return the index of the array that each entry belongs to."""
     owners = np.repeat(np.arange(len(arrays)), [len(array) for array in arrays])
     return np.concatenate([np.zeros(0), *arrays]), owners
 
@@ -179,15 +179,15 @@ def _check_placements(placements: list[tuple[str, np.ndarray]]):
         )
 
 
-def _resolved_mimics(joints: list[Joint]) -> list[Joint]:
-    """Every mimic joint refers straight to a joint with a coordinate of its own."""
+def _resolve_mimics(joints: list[Joint]) -> list[Joint]:
+    """Make every mimic joint refer directly to a joint with a coordinate of its own."""
     by_name = {joint.name: joint for joint in joints}
     resolved: dict[str, Mimic] = {}
     for joint in joints:
         chain = _mimic_chain(joint, by_name, resolved)
         while chain:
             follower = by_name[chain.pop()]
-            mimic = _checked_mimic(follower, by_name)
+            mimic = _check_mimic(follower, by_name)
             onward = resolved.get(mimic.joint)
             if onward is not None:
                 factor, offset = mimic.multiplier, mimic.offset
@@ -205,11 +205,11 @@ def _resolved_mimics(joints: list[Joint]) -> list[Joint]:
 
 
 def _in_range(mimic: Mimic) -> bool:
-    return abs(mimic.multiplier) <= MAX_MAGNITUDE and abs(mimic.offset) <= MAX_MAGNITUDE  # NaN is not
+    return abs(mimic.multiplier) <= MAX_MAGNITUDE and abs(mimic.offset) <= MAX_MAGNITUDE  # false for NaN
 
 
 def _mimic_chain(joint: Joint, by_name: dict[str, Joint], resolved: dict[str, Mimic]) -> list[str]:
-    """The joints from this one on that mimic another and are not resolved yet; one that comes back is refused."""
+    """Follow the mimic relations from a joint; return the unresolved joints, or raise if they form a cycle."""
     chain: list[str] = []
     met: set[str] = set()
     name = joint.name
@@ -222,12 +222,12 @@ def _mimic_chain(joint: Joint, by_name: dict[str, Joint], resolved: dict[str, Mi
             )
         met.add(name)
         chain.append(name)
-        name = _checked_mimic(by_name[name], by_name).joint
+        name = _check_mimic(by_name[name], by_name).joint
     return chain
 
 
-def _checked_mimic(joint: Joint, by_name: dict[str, Joint]) -> Mimic:
-    """The mimic relation of a joint, refused if its leader does not exist or either cannot take part in one."""
+def _check_mimic(joint: Joint, by_name: dict[str, Joint]) -> Mimic:
+    """Return the mimic relation of a joint; raise if the leader is unknown or a joint type does not allow it."""
     where, mimic = f"joint {joint.name}, mimic", joint.mimic
     assert mimic is not None
     if mimic.joint not in by_name:

@@ -1,4 +1,4 @@
-"""Links as bars, from the kinematics alone: from a link's own joint to each joint or frame it carries."""
+"""Links as bars, from the kinematics alone: a bar runs from a link's joint to each joint or frame on it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .mechanism import Mechanism
 
 
 def link_bars(mechanism: Mechanism, named: Sequence[str] = ()) -> list[tuple[int, np.ndarray, np.ndarray]]:
-    """(link, start, end) in the link's frame for bars longer than a micrometre; points for named links without."""
+    """List (link, start, end) in link frames: bars longer than 1 µm, and a point for named links without bars."""
     for name in named:
         if name not in mechanism.link_names:
             raise unknown_name("link", name, mechanism.link_names)

@@ -1,4 +1,4 @@
-"""How a mechanism stands in the world: fixed, free, or on the trunk of document 003."""
+"""Base of a mechanism: fixed, free, or the trunk of document 003."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .mechanism import Mechanism
 from .parts import Joint, Link
 
 WORLD = "world"
-"""Name of the new link 0; numbered where a model has a link of that name already."""
+"""Name of the new link 0; a number is appended if the model has a link of that name already."""
 FLOATING_BASE = "floating_base"
 TRUNK_JOINTS = tuple(f"{FLOATING_BASE}_{suffix}" for suffix in ("x", "y", "z", "yaw", "pitch", "roll"))
 
 
 def with_base(mechanism: Mechanism, base: str) -> Mechanism:
-    """Another connection to the world.
+    """Replace the connection of a mechanism to the world.
 
     Args:
-        mechanism: the mechanism; a free joint or trunk it already has is taken off first.
+        mechanism: the mechanism; an existing free joint or trunk is removed first.
         base: "fixed"; "free", a joint with six degrees of freedom and a quaternion; or "trunk", document 003's
             three prismatic and three revolute joints (x, y, z, yaw, pitch, roll) on five massless links, which is
-            singular where its axes 4 and 6 align, at pitch ±90°.
+            singular at pitch ±90°, where its axes 4 and 6 align.
     """
     body = _without_base(mechanism)
     if base == "fixed":

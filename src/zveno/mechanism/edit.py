@@ -1,4 +1,4 @@
-"""Editing: every function returns a new mechanism and leaves the old one as it is."""
+"""Edits of a mechanism. Every function returns a new mechanism and leaves the original unchanged."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _NO_SHAPES = "shapes and other parts of the model file were left out when length
 
 
 def rebuilt(mechanism: Mechanism, **changes: Any) -> Mechanism:
-    """The mechanism with some of its fields replaced, checked and ordered anew."""
+    """Replace some fields of a mechanism and assemble it again."""
     fields = ("name", "links", "joints", "frames", "gravity", "transmission", "source", "notes", "loops", "extras")
     return assemble(**({field: getattr(mechanism, field) for field in fields} | changes))
 
 
 def fix_joints(mechanism: Mechanism, values: Mapping[str, object] | Iterable[str]) -> Mechanism:
-    """Joints locked at given coordinates (by name), or at neutral when only names are given.
+    """Lock joints at given coordinates (by name), or at neutral if only names are given.
 
-    Joints that mimic a locked one are locked with it.
+    Joints that mimic a locked joint are locked with it.
     """
     if not isinstance(values, Mapping):
         values = dict.fromkeys(values)
@@ -42,7 +42,7 @@ def fix_joints(mechanism: Mechanism, values: Mapping[str, object] | Iterable[str
     joints = []
     for i, _, joint in mechanism.outward():
         leader = joint.name if joint.mimic is None else joint.mimic.joint
-        joints.append(_locked(joint, positions[i]) if leader in values else joint)
+        joints.append(_lock(joint, positions[i]) if leader in values else joint)
     keep = [k for name in mechanism.joint_names if name not in values for k in _indices(mechanism.v_slices[name])]
     transmission = None if mechanism.transmission is None else mechanism.transmission[np.ix_(keep, keep)]
     return rebuilt(mechanism, joints=joints, transmission=transmission)
@@ -56,23 +56,23 @@ def attach(
     prefix: str = "",
     joint: JointType | None = None,
 ) -> Mechanism:
-    """Another mechanism mounted on a frame of this one: a gripper on an arm, two arms in one cell.
+    """Mount another mechanism on a frame of this one: a gripper on an arm, two arms in one cell.
 
     Args:
-        mechanism: the one that carries.
-        other: the one mounted by its link 0.
-        to: frame it is mounted on; the default frame if not given.
-        T_frame_base: pose of the other's link 0 in that frame, (4, 4).
-        prefix: put before every name of the other, so that names stay unique.
+        mechanism: the carrier.
+        other: the mounted mechanism, attached by its link 0.
+        to: mounting frame on the carrier; the default frame if not given.
+        T_frame_base: pose of the other's link 0 in the mounting frame, (4, 4).
+        prefix: added to every name of the other mechanism to keep names unique.
         joint: joint type between the two; fixed if not given.
     """
     carrier = mechanism.frame(to)
-    T = carrier.T_link_frame @ _checked_transform(T_frame_base, "T_frame_base")
+    T = carrier.T_link_frame @ _as_transform(T_frame_base, "T_frame_base")
     base = prefix + other.links[0].name
     mount = Joint(f"{prefix}mount" if prefix else f"{other.name}_mount", carrier.link, base, joint or Fixed(), T)
     frames = [prefixed(frame, prefix) for frame in other.frames]
     if not prefix and any(frame.name == "tool" for frame in frames):
-        # The mounted mechanism's tool is what now works; the carrier's is where it is mounted.
+        # The tool frame of the mounted mechanism replaces that of the carrier.
         kept = [frame for frame in mechanism.frames if frame.name != "tool"]
     else:
         kept = list(mechanism.frames)
@@ -82,40 +82,40 @@ def attach(
         mechanism.joints + (mount,) + tuple(prefixed(other_joint, prefix) for other_joint in other.joints),
         kept + frames,
         mechanism.gravity,
-        _joined_transmission(mechanism, other, mount),
+        _join_transmissions(mechanism, other, mount),
         "; ".join(source for source in (mechanism.source, other.source) if source),
         mechanism.notes + other.notes,
         mechanism.loops + prefixed_loops(other.loops, prefix),
-        dict.fromkeys(mechanism.extras + tuple(_prefixed_extra(extra, prefix) for extra in other.extras)),
+        dict.fromkeys(mechanism.extras + tuple(_prefix_extra(extra, prefix) for extra in other.extras)),
     )
 
 
 def cut(mechanism: Mechanism, link: str) -> Mechanism:
-    """The mechanism without a link, its subtree and the frames on them."""
+    """Remove a link, its subtree and the frames on them."""
     gone = _subtree_names(mechanism, link)
     if mechanism.link_names[0] in gone:
         raise ModelError("link 0 carries the whole mechanism and cannot be cut off", element=f"link {link}")
-    return _restricted(mechanism, [name for name in mechanism.link_names if name not in gone])
+    return _restrict(mechanism, [name for name in mechanism.link_names if name not in gone])
 
 
 def subtree(mechanism: Mechanism, link: str) -> Mechanism:
-    """A link and everything it carries as a mechanism of its own, the link fixed in the world."""
-    return _restricted(mechanism, _subtree_names(mechanism, link))
+    """Extract a link and its subtree as a separate mechanism, with the link fixed in the world."""
+    return _restrict(mechanism, _subtree_names(mechanism, link))
 
 
 def with_frame(mechanism: Mechanism, name: str, link: str, T_link_frame: ArrayLike | None = None) -> Mechanism:
-    """A named frame added on a link, or moved if it exists."""
+    """Add a named frame on a link, or move it if it exists."""
     mechanism.link_number(link)
     others = tuple(frame for frame in mechanism.frames if frame.name != name)
-    frame = Frame(name, link, _checked_transform(T_link_frame, "T_link_frame"))
+    frame = Frame(name, link, _as_transform(T_link_frame, "T_link_frame"))
     return rebuilt(mechanism, frames=others + (frame,))
 
 
 def with_tool(mechanism: Mechanism, T_frame_tool: ArrayLike, frame: str | None = None) -> Mechanism:
-    """The frame `tool` put at `T_frame_tool` in a frame; the default frame if none is named."""
+    """Place the frame `tool` at `T_frame_tool` in a frame; the default frame if not given."""
     carrier = mechanism.frame(frame)
     return with_frame(
-        mechanism, "tool", carrier.link, carrier.T_link_frame @ _checked_transform(T_frame_tool, "T_frame_tool")
+        mechanism, "tool", carrier.link, carrier.T_link_frame @ _as_transform(T_frame_tool, "T_frame_tool")
     )
 
 
@@ -126,21 +126,27 @@ def with_payload(
     inertia: ArrayLike | None = None,
     frame: str | None = None,
 ) -> Mechanism:
-    """A rigid load held at a frame, the default frame if none is named.
+    """Add a rigid payload at a frame.
 
     Args:
         mechanism: the mechanism.
         mass: kg.
         center_of_mass: in the frame, (3,), m.
-        inertia: tensor about the load's centre of mass in the frame's axes, (3, 3), kg·m²; a point mass if none.
-        frame: where it is held.
+        inertia: tensor about the payload's centre of mass in the frame's axes, (3, 3), kg·m²; a point mass if None.
+        frame: frame that carries the payload; the default frame if not given.
     """
     if not np.isfinite(mass) or mass < 0:
-        raise ModelError(f"the payload's mass is {mass}", remedy="Give zero or a positive number of kilograms")
+        raise ModelError(f"the payload's mass must be finite and at least 0 kg, got {mass}")
     carrier = mechanism.frame(frame)
     load = inertial.parameters(
-        float(mass), _shaped(center_of_mass, (3,), "center_of_mass"), _shaped(inertia, (3, 3), "inertia")
+        float(mass), _as_array(center_of_mass, (3,), "center_of_mass"), _as_array(inertia, (3, 3), "inertia")
     )
+    if wrong := inertial.problems(load):
+        raise ModelError(
+            f"no body is like this: {wrong[0]}",
+            element="payload",
+            remedy="Give its inertia about its centre of mass, in kg·m²",
+        )
     number = mechanism.link_number(carrier.link)
     links = list(mechanism.links)
     total = links[number].inertia + inertial.moved(load, carrier.T_link_frame)
@@ -149,11 +155,11 @@ def with_payload(
 
 
 def with_inertia(mechanism: Mechanism, parameters: Mapping[str, object]) -> Mechanism:
-    """Ten inertial parameters replaced on the links named."""
+    """Replace the ten inertial parameters of the given links."""
     for name in parameters:
         mechanism.link_number(name)
     links = [
-        replace(link, inertia=_shaped(parameters[link.name], (10,), f"link {link.name}"), inertia_given=True)
+        replace(link, inertia=_as_array(parameters[link.name], (10,), f"link {link.name}"), inertia_given=True)
         if link.name in parameters
         else link
         for link in mechanism.links
@@ -162,15 +168,15 @@ def with_inertia(mechanism: Mechanism, parameters: Mapping[str, object]) -> Mech
 
 
 def with_gravity(mechanism: Mechanism, gravity: ArrayLike) -> Mechanism:
-    """Another acceleration of free fall in world axes, m/s²."""
-    return rebuilt(mechanism, gravity=_shaped(gravity, (3,), "gravity"))
+    """Replace the gravity vector, the acceleration of free fall in world axes, m/s²."""
+    return rebuilt(mechanism, gravity=_as_array(gravity, (3,), "gravity"))
 
 
 def scaled(mechanism: Mechanism, length: float = 1.0, mass: float = 1.0) -> Mechanism:
-    """All lengths multiplied by `length` and all masses by `mass`; inertias follow, drives and gravity stay."""
+    """Scale all lengths by `length` and all masses by `mass`, inertias accordingly; drives and gravity stay."""
     for what, factor in (("length", length), ("mass", mass)):
         if not (np.isfinite(factor) and factor > 0):
-            raise ModelError(f"the {what} scale is {factor}", remedy="Give a positive number")
+            raise ModelError(f"the {what} scale must be a positive number, got {factor}")
     factors = mass * np.array([1.0] + [length] * 3 + [length**2] * 6)
 
     def at(T):
@@ -185,9 +191,9 @@ def scaled(mechanism: Mechanism, length: float = 1.0, mass: float = 1.0) -> Mech
                 type=joint.type.scaled(length),
                 T_parent_joint=at(joint.T_parent_joint),
                 T_joint_child=at(joint.T_joint_child),
-                limits=_scaled_limits(joint, length),
-                spring=_scaled_spring(joint, length),
-                mimic=_scaled_mimic(mechanism, joint, length),
+                limits=_scale_limits(joint, length),
+                spring=_scale_spring(joint, length),
+                mimic=_scale_mimic(mechanism, joint, length),
             )
             for joint in mechanism.joints
         ],
@@ -197,11 +203,11 @@ def scaled(mechanism: Mechanism, length: float = 1.0, mass: float = 1.0) -> Mech
     )
 
 
-def _prefixed_extra(extra: Extra, prefix: str) -> Extra:
+def _prefix_extra(extra: Extra, prefix: str) -> Extra:
     return replace(extra, link=extra.link and prefix + extra.link, joint=extra.joint and prefix + extra.joint)
 
 
-def _locked(joint: Joint, q) -> Joint:
+def _lock(joint: Joint, q) -> Joint:
     return replace(
         joint,
         type=Fixed(),
@@ -217,8 +223,8 @@ def _subtree_names(mechanism: Mechanism, link: str) -> list[str]:
     return [mechanism.link_names[i] for i in mechanism.tree.subtree(mechanism.link_number(link))]
 
 
-def _restricted(mechanism: Mechanism, names: list[str]) -> Mechanism:
-    """The part of the mechanism made of the links named, which must hang together."""
+def _restrict(mechanism: Mechanism, names: list[str]) -> Mechanism:
+    """Keep only the named links, which must be connected."""
     kept = set(names)
     joints = [joint for joint in mechanism.joints if joint.child in kept and joint.parent in kept]
     moving = {joint.name for joint in joints}
@@ -249,8 +255,8 @@ def _indices(part: slice) -> range:
     return range(part.start, part.stop)
 
 
-def _joined_transmission(mechanism: Mechanism, other: Mechanism, mount: Joint):
-    """Block diagonal in the order the joined mechanism will have: the other's block follows its mount's link."""
+def _join_transmissions(mechanism: Mechanism, other: Mechanism, mount: Joint):
+    """Block-diagonal transmission matrix in the joint order of the joined mechanism."""
     if mechanism.transmission is None and other.transmission is None:
         return None
     carried = mechanism.tree.subtree(mechanism.link_number(mount.parent))[-1]
@@ -265,8 +271,8 @@ def _joined_transmission(mechanism: Mechanism, other: Mechanism, mount: Joint):
     return total
 
 
-def _scaled_limits(joint: Joint, length: float) -> Limits:
-    # Only lengths scale: an angle's range stays, and so do the bounds of velocity and effort in its unit.
+def _scale_limits(joint: Joint, length: float) -> Limits:
+    # Only lengths scale. Angle limits stay, and so do their velocity and effort limits.
     if len(joint.type.units) != joint.type.n_q:
         return joint.limits
     factors = np.array([length if unit == "m" else 1.0 for unit in joint.type.units])
@@ -278,14 +284,14 @@ def _scaled_limits(joint: Joint, length: float) -> Limits:
     )
 
 
-def _scaled_spring(joint: Joint, length: float) -> Spring | None:
+def _scale_spring(joint: Joint, length: float) -> Spring | None:
     if joint.spring is None or len(joint.type.units) != joint.type.n_q:
         return joint.spring
     factors = np.array([length if unit == "m" else 1.0 for unit in joint.type.units])
     return replace(joint.spring, rest=joint.spring.rest * factors)
 
 
-def _scaled_mimic(mechanism: Mechanism, joint: Joint, length: float):
+def _scale_mimic(mechanism: Mechanism, joint: Joint, length: float):
     if joint.mimic is None:
         return None
     scale, leader_scale = (
@@ -296,24 +302,24 @@ def _scaled_mimic(mechanism: Mechanism, joint: Joint, length: float):
     )
 
 
-def _checked_transform(T, what: str) -> np.ndarray:
+def _as_transform(T, what: str) -> np.ndarray:
     if T is None:
         return np.eye(4)
-    T = _shaped(T, (4, 4), what)
+    T = _as_array(T, (4, 4), what)
     if not is_transform(T, ROTATION_TOLERANCE):
         raise ModelError(
-            "is not a rigid transform", element=what, remedy="The rotation must be orthonormal, det +1"
+            "must be a rigid transform", element=what, remedy="The rotation must be orthonormal, det +1"
         )
     return T
 
 
-def _shaped(value, shape: tuple[int, ...], what: str) -> np.ndarray:
+def _as_array(value, shape: tuple[int, ...], what: str) -> np.ndarray:
     try:
         array = np.zeros(shape) if value is None else np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise ShapeError("is not an array of numbers", element=what) from None
+        raise ShapeError("must be an array of numbers", element=what) from None
     if array.shape != shape:
-        raise ShapeError(f"has shape {array.shape} where {shape} is needed", element=what)
+        raise ShapeError(f"must have shape {shape}, got {array.shape}", element=what)
     if not np.isfinite(array).all():
-        raise ModelError("is not finite", element=what)
+        raise ModelError("must be finite", element=what)
     return array

@@ -1,17 +1,20 @@
-"""The space that q and v of a list of joints live in: where each joint's numbers stand, and how they move."""
+"""Configuration space of a list of joints: layout of q and v, and their kinematics."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ShapeError, unknown_name
-from .parts import Joint
+from ..errors import ModelError, ShapeError, unknown_name
+from .parts import Joint, Mimic
+
+if TYPE_CHECKING:
+    from .mechanism import Mechanism
 
 
 class JointSpace:
@@ -27,7 +30,7 @@ class JointSpace:
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
-        """A name for every entry of q: the joint's, with a suffix where it has several."""
+        """Names of the entries of q: the joint's name, with a suffix if it has several coordinates."""
         return tuple(
             f"{joint.name}.{suffix}" if suffix else joint.name
             for joint in self.joints
@@ -42,17 +45,17 @@ class JointSpace:
 
     @cached_property
     def n_v(self) -> int:
-        """Number of velocities: smaller than n_q by one for every quaternion."""
+        """Number of velocities: n_q minus one per quaternion."""
         return sum(joint.type.n_v for joint in self.joints if self._is_coordinate(joint))
 
     @cached_property
     def q_slices(self) -> dict[str, slice]:
-        """Where every joint's coordinates stand in q; a mimic joint has its leader's."""
+        """Slice of q for every joint; a mimic joint has that of its leader."""
         return self._slices("n_q")
 
     @cached_property
     def v_slices(self) -> dict[str, slice]:
-        """Where every joint's velocities stand in v; a mimic joint has its leader's."""
+        """Slice of v for every joint; a mimic joint has that of its leader."""
         return self._slices("n_v")
 
     def joint_positions(self, q: Any) -> list[Any]:
@@ -74,9 +77,9 @@ class JointSpace:
         return velocities
 
     def gather_velocities(self, per_link: Sequence[Any]) -> Any:
-        """The transpose of `joint_velocities`: parts by link number summed into one (n_v,) vector.
+        """Apply the transpose of `joint_velocities`: sum contributions by link number into one (n_v,) vector.
 
-        Torques of mimic joints act on their leader, multiplied as its velocity is.
+        The torque of a mimic joint acts on its leader, scaled by the multiplier.
         """
         parts: dict[str, list] = {name: [] for name in self.joint_names}
         for i, joint in enumerate(self.joints, start=1):
@@ -88,7 +91,7 @@ class JointSpace:
         return np.concatenate(sums) if sums else np.zeros(0)
 
     def pack(self, values: Mapping[str, object], default: ArrayLike | None = None) -> np.ndarray:
-        """q from a mapping of joint names to numbers or (n_q,) arrays; others are at `default` or neutral."""
+        """Build q from values by joint name, numbers or (n_q,) arrays; other joints are at `default` or neutral."""
         q = self.neutral() if default is None else self.checked_q(np.array(default, dtype=float))
         for name, value in values.items():
             if name not in self.q_slices or name not in self.joint_names:
@@ -98,35 +101,31 @@ class JointSpace:
                 coordinates[...] = value
             except (TypeError, ValueError):
                 raise ShapeError(
-                    f"value {value!r} does not fit",
+                    f"must have {coordinates.shape[-1]} number(s), got {value!r}",
                     element=f"joint {name}",
-                    remedy=f"It takes {coordinates.shape[-1]} numbers",
                 ) from None
         return q
 
     def unpack(self, q: ArrayLike) -> dict[str, np.ndarray | float]:
-        """A mapping of joint names to their coordinates: a number, or an array for joints with several."""
+        """Map joint names to their coordinates: a number, or an array for joints with several."""
         q = self.checked_q(q)
         parts = {joint.name: (joint.type, q[..., self.q_slices[joint.name]]) for joint in self._coordinate_joints}
         return {name: part[..., 0] if kind.n_q == 1 else part.copy() for name, (kind, part) in parts.items()}
 
     def neutral(self) -> np.ndarray:
-        """q with every joint at zero and every quaternion at the identity."""
+        """Neutral configuration: every joint at zero and every quaternion at the identity."""
         return self._join([joint.type.neutral() for joint in self._coordinate_joints])
 
     def random(self, rng: np.random.Generator | int | None = None, shape: int | Sequence[int] = ()) -> np.ndarray:
-        """Uniform random q within the limits, of batch shape `shape`: (..., n_q); ±π and ±1 m without limits."""
+        """Draw uniform random q (*shape, n_q) within the limits; ±π and ±1 m for joints without limits."""
         rng, shape = np.random.default_rng(rng), checked_shape(shape)
-        if self.n_q == self.n_v:  # no quaternions: all states in one draw
+        if self.n_q == self.n_v:  # no quaternions: draw all states at once
             return rng.uniform(*self._random_range, size=(*shape, self.n_q))
-        parts = [
-            joint.type.random(rng, joint.limits.lower, joint.limits.upper, shape)
-            for joint in self._coordinate_joints
-        ]
+        parts = [joint.type.random(rng, *self._range_of(joint), shape) for joint in self._coordinate_joints]
         return np.concatenate(parts, axis=-1)
 
     def integrate(self, q: Any, v: Any) -> Any:
-        """q after moving with constant velocity v for unit time, (n_q,); traced entries allowed."""
+        """Integrate q with the constant velocity v over unit time, (n_q,); traced entries allowed."""
         return self._join(
             [
                 joint.type.integrate(q[self.q_slices[joint.name]], v[self.v_slices[joint.name]])
@@ -135,7 +134,7 @@ class JointSpace:
         )
 
     def difference(self, q0: Any, q1: Any) -> Any:
-        """The constant velocity (n_v,) that takes q0 to q1 in unit time: the inverse of `integrate`."""
+        """Constant velocity (n_v,) that moves q0 to q1 in unit time: the inverse of `integrate`."""
         return self._join(
             [
                 joint.type.difference(q0[self.q_slices[joint.name]], q1[self.q_slices[joint.name]])
@@ -144,7 +143,7 @@ class JointSpace:
         )
 
     def tangent(self, q: Any) -> Any:
-        """(n_q, n_v) matrix with q̇ = tangent(q) v, block by block; the identity without quaternions."""
+        """Block-diagonal (n_q, n_v) matrix with q̇ = tangent(q) v; the identity if there are no quaternions."""
         rows = [[0.0] * self.n_v for _ in range(self.n_q)]
         for joint in self._coordinate_joints:
             block = joint.type.tangent(q[self.q_slices[joint.name]])
@@ -153,37 +152,68 @@ class JointSpace:
         return np.array(rows).reshape(self.n_q, self.n_v)
 
     def normalized(self, q: Any) -> Any:
-        """q with every quaternion scaled to unit length."""
+        """Scale every quaternion of q to unit length."""
         return self._join(
             [joint.type.normalized(q[self.q_slices[joint.name]]) for joint in self._coordinate_joints]
         )
 
     @cached_property
     def lower(self) -> np.ndarray:
-        """Lower limits of q, (n_q,), −inf where there is none."""
-        return self._join([joint.limits.lower for joint in self._coordinate_joints])
+        """Lower limits of q, (n_q,), −inf if there is none; limits of mimic joints are included."""
+        return self._join([self._range_of(joint)[0] for joint in self._coordinate_joints])
 
     @cached_property
     def upper(self) -> np.ndarray:
-        """Upper limits of q, (n_q,), +inf where there is none."""
-        return self._join([joint.limits.upper for joint in self._coordinate_joints])
+        """Upper limits of q, (n_q,), +inf if there is none; limits of mimic joints are included."""
+        return self._join([self._range_of(joint)[1] for joint in self._coordinate_joints])
+
+    def _range_of(self, joint: Joint) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper limits of a joint's coordinates that keep it and its mimic joints within their limits."""
+        low, high = np.asarray(joint.limits.lower), np.asarray(joint.limits.upper)
+        for mimic, limits in self._followers.get(joint.name, ()):
+            if mimic.multiplier:
+                ends = sorted((float(side) - mimic.offset) / mimic.multiplier for side in limits)
+                low, high = np.maximum(low, ends[0]), np.minimum(high, ends[1])
+        if not (low <= high).all():
+            raise ModelError(
+                "its limits and those of its mimic joints leave no feasible range",
+                element=f"joint {joint.name}",
+                remedy="Widen or remove the limits of the joints that mimic it",
+            )
+        return low + 0.0, high + 0.0  # a range of one point has no −0 as its end, which NumPy would refuse
+
+    @cached_property
+    def _followers(self) -> dict[str, list[tuple[Mimic, tuple[Any, Any]]]]:
+        """Mimic relations and limits of the mimic joints, by the joint they follow."""
+        followers: dict[str, list[tuple[Mimic, tuple[Any, Any]]]] = {}
+        for joint in self.joints:
+            if joint.mimic is not None:
+                sides = (np.ravel(joint.limits.lower)[0], np.ravel(joint.limits.upper)[0])
+                followers.setdefault(joint.mimic.joint, []).append((joint.mimic, sides))
+        return followers
 
     def checked_q(self, q: ArrayLike, what: str = "q") -> np.ndarray:
-        """q as a float array (..., n_q), refused with a clear error if its last axis is wrong."""
-        return self._checked(q, self.n_q, what)
+        """Convert q to a float array (..., n_q); raise if its last axis has another length."""
+        return self._as_array(q, self.n_q, what)
 
     def checked_v(self, v: ArrayLike, what: str = "v") -> np.ndarray:
-        """v as a float array (..., n_v), refused with a clear error if its last axis is wrong."""
-        return self._checked(v, self.n_v, what)
+        """Convert v to a float array (..., n_v); raise if its last axis has another length."""
+        return self._as_array(v, self.n_v, what)
 
-    def _checked(self, x, n: int, what: str) -> np.ndarray:
+    def _as_array(self, x, n: int, what: str) -> np.ndarray:
+        if hasattr(x, "iloc"):
+            from .units import by_name
+
+            x = by_name(cast("Mechanism", self), x)
+        if np.iscomplexobj(x):
+            raise ShapeError("must be an array of real numbers", element=what, remedy="Leave out imaginary parts")
         try:
             array = np.asarray(x, dtype=float)
         except (TypeError, ValueError):
-            raise ShapeError("is not an array of real numbers", element=what) from None
+            raise ShapeError("must be an array of real numbers", element=what) from None
         if array.ndim == 0 or array.shape[-1] != n:
             raise ShapeError(
-                f"has shape {array.shape}, and {self.name} needs {n} numbers in the last axis",
+                f"must have {n} numbers in the last axis for {self.name}, got shape {array.shape}",
                 element=what,
                 remedy="Order: " + (", ".join(self.coordinate_names) or "none"),
             )
@@ -191,9 +221,7 @@ class JointSpace:
 
     @cached_property
     def _random_range(self) -> tuple[np.ndarray, np.ndarray]:
-        ranges = [
-            joint.type.random_range(joint.limits.lower, joint.limits.upper) for joint in self._coordinate_joints
-        ]
+        ranges = [joint.type.random_range(*self._range_of(joint)) for joint in self._coordinate_joints]
         return self._join([low for low, _ in ranges]), self._join([high for _, high in ranges])
 
     @staticmethod
@@ -218,7 +246,7 @@ class JointSpace:
 
 
 def checked_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
-    """A batch shape as a tuple of numbers that are not negative."""
+    """Convert a batch shape to a tuple of non-negative integers."""
     try:
         sizes = (
             tuple(map(operator.index, shape))
@@ -226,7 +254,7 @@ def checked_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
             else (operator.index(shape),)
         )
     except TypeError:
-        raise ShapeError(f"{shape!r} is not a number or a tuple of numbers", element="shape") from None
+        raise ShapeError(f"must be an integer or a tuple of integers, got {shape!r}", element="shape") from None
     if any(size < 0 for size in sizes):
-        raise ShapeError(f"{shape!r} is negative", element="shape", remedy="Give how many, 0 or more")
+        raise ShapeError(f"must not be negative, got {shape!r}", element="shape")
     return sizes

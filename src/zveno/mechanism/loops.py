@@ -1,29 +1,31 @@
-"""Closed loops: a mechanism is a tree, and a loop is what holds two of its frames together where it was cut."""
+"""Closed loops: the mechanism is a tree, and a `Loop` joins two of its frames where a loop was cut."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 from ..errors import ModelError, unknown_name
 
 DIRECTIONS = ("x", "y", "z", "rx", "ry", "rz")
-"""What a loop can lock: the frame's origin along the other frame's axes, and its turning about them."""
+"""Directions that a loop can lock: translation along the other frame's axes and rotation about them."""
 CLOSING_JOINTS: dict[str, tuple[str, ...]] = {"point": DIRECTIONS[:3], "hinge": DIRECTIONS[:5], "weld": DIRECTIONS}
-"""Directions that the usual joints lock: a ball joint, a hinge about the common z axis, a rigid connection."""
+"""Locked directions of common joints: a ball joint, a hinge about the common z axis, a rigid connection."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Two frames of a mechanism that a joint holds together, which closes a loop.
+    """Joint between two frames of a mechanism that closes a loop.
 
     Attributes:
         frame, other: names of links or frames.
-        locked: directions in which they cannot move against each other, in the axes of `other`: some of "x", "y",
-            "z" (origins coincide along them) and "rx", "ry", "rz". All three rotations weld the attitude, two
-            leave a hinge about the third axis, one alone ("rz": the y axis of `frame` stays square to the x axis
-            of `other`, and cyclically) leaves a universal joint. "point", "hinge" and "weld" stand for the usual
-            ones. In a planar loop ("x", "y") is enough.
+        locked: locked directions of the relative motion, in the axes of `other`: some of "x", "y", "z" (the
+            origins coincide along them) and "rx", "ry", "rz". All three rotations lock the orientation; two leave
+            a hinge about the third axis. One rotation leaves a universal joint: for "rz", the y axis of `frame`
+            stays perpendicular to the x axis of `other`, and cyclically for the others. "point", "hinge" and
+            "weld" are shorthands. In a planar loop, ("x", "y") is sufficient.
     """
 
     frame: str
@@ -40,37 +42,75 @@ class Loop:
 
     @property
     def label(self) -> str:
-        """What errors and notes call it."""
+        """Name of the loop in errors and notes."""
         return f"loop {self.frame}–{self.other}"
 
 
 def checked_directions(locked: Iterable[str], label: str) -> tuple[str, ...]:
-    """Locked directions in the order of `DIRECTIONS`, each named once."""
+    """Sort locked directions in the order of `DIRECTIONS`; raise if one is unknown or repeated."""
     names = list(locked)
     for name in names:
         if name not in DIRECTIONS:
             raise unknown_name("direction", name, DIRECTIONS).located(element=label)
     if not names or len(set(names)) != len(names):
-        raise ModelError("it locks no direction, or one twice", element=label, remedy="Name every direction once")
+        raise ModelError(
+            "it locks no direction, or one direction twice", element=label, remedy="Name every direction once"
+        )
     return tuple(name for name in DIRECTIONS if name in names)
 
 
 def checked_loops(loops: Iterable[Loop], link_of_frame: dict[str, str]) -> tuple[Loop, ...]:
-    """The loops, refused where a frame does not exist or both are on one link."""
+    """Check loops; raise if a frame does not exist or both frames are on the same link."""
     checked = tuple(loops)
     for loop in checked:
         if not isinstance(loop, Loop):
-            raise ModelError(f"{loop!r} is not a loop", remedy="Give zveno.Loop(frame, other)")
+            raise ModelError(f"a loop must be a zveno.Loop, got {loop!r}", remedy="Give zveno.Loop(frame, other)")
         for frame in (loop.frame, loop.other):
             if frame not in link_of_frame:
                 raise unknown_name("frame", frame, link_of_frame).located(element=loop.label)
         if link_of_frame[loop.frame] == link_of_frame[loop.other]:
-            raise ModelError("both its frames are on one link", element=loop.label)
+            raise ModelError("its two frames are on the same link", element=loop.label)
         if sum((other.frame, other.other) == (loop.frame, loop.other) for other in checked) > 1:
-            raise ModelError("it is given twice", element=loop.label, remedy="Name all its directions in one loop")
+            raise ModelError(
+                "two loops join the same frames", element=loop.label, remedy="Name all its directions in one loop"
+            )
     return checked
 
 
 def prefixed_loops(loops: Sequence[Loop], prefix: str) -> tuple[Loop, ...]:
-    """The loops of a mechanism whose names get a prefix."""
+    """Add a prefix to the frame names of loops."""
     return tuple(replace(loop, frame=prefix + loop.frame, other=prefix + loop.other) for loop in loops)
+
+
+WITH_LOOPS = (
+    "forward_kinematics, velocity, acceleration, center_of_mass, energy, momentum, base_parameters, "
+    "constrained_dynamics, constrained_dynamics_derivatives, evaluate_constraints, impact and simulate"
+)
+"""Functions that take closed loops into account or do not depend on them."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def refuse_loops(robot: Any, function: str) -> None:
+    """Raise an error if a robot or mechanism has closed loops, which the function would ignore."""
+    mechanism = getattr(robot, "mechanism", robot)
+    loops = getattr(mechanism, "loops", ())
+    if loops:
+        raise ModelError(
+            f"{function} does not know closed loops ({', '.join(loop.label for loop in loops)})",
+            element=mechanism.name,
+            remedy=f"With loops work {WITH_LOOPS}. For the tree with its loops open, "
+            "Robot(dataclasses.replace(robot.mechanism, loops=()))",
+        )
+
+
+def for_trees(function: Function) -> Function:
+    """Decorate a function whose first argument is a robot, so that it rejects closed loops."""
+
+    @wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        for robot in (*args[:1], *(() if args else options.values())):
+            refuse_loops(robot, function.__name__)
+        return function(*args, **options)
+
+    return cast(Function, checked)

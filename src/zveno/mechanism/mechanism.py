@@ -1,4 +1,4 @@
-"""The mechanism: a frozen tree of links and joints that every algorithm walks."""
+"""Class `Mechanism`: the immutable tree of links and joints that all algorithms work on."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ DEFAULT_GRAVITY = (0.0, 0.0, -9.81)
 
 @dataclass(frozen=True, eq=False)
 class Mechanism(JointSpace):
-    """Links, joints and frames of a robot. Make one with `zveno.mechanism.assemble`, which checks it.
+    """Links, joints and frames of a robot. Use `zveno.mechanism.assemble` to build a checked one.
 
     Links are numbered depth first in file order, so that every parent comes before its children; link 0 is fixed
     in the world and its frame is the world frame. `joints[i - 1]` connects link i to its parent.
 
     Attributes:
-        name: what the robot is called.
+        name: name of the robot.
         links: N + 1 links, link 0 first.
         joints: N joints, in the order of the links they move.
         frames: named frames beside the links' own.
         gravity: acceleration of free fall in world axes, (3,), m/s².
-        transmission: (n_v, n_v) matrix N with motor velocities = N q̇ where joints are coupled, or None, when the
-            gear ratios of the drives stand on its diagonal.
-        source: where the model came from (file, publication), for people to read.
-        notes: what the reader wants people to know: snapped or near-exact angles, what was left out.
-        loops: what closes the tree into loops; simulation and base parameters respect them.
-        extras: shapes, materials and sections of a URDF, for its writer.
+        transmission: (n_v, n_v) matrix N with motor velocities = N q̇ if joints are coupled; None if N is the
+            diagonal matrix of gear ratios.
+        source: origin of the model (file, publication), for human readers.
+        notes: remarks of the file reader: snapped or rounded angles, omitted parts.
+        loops: joints that close loops; used by simulation and base parameters.
+        extras: shapes, materials and other sections of a URDF, kept for writing.
     """
 
     name: str
@@ -73,8 +73,13 @@ class Mechanism(JointSpace):
 
     @cached_property
     def tree(self) -> Tree:
-        """Parents and the index functions of document 003."""
+        """Tree with parents and the index functions of document 003."""
         return Tree([-1] + [self.link_number(joint.parent) for joint in self.joints])
+
+    @cached_property
+    def inertial_parameters(self) -> np.ndarray:
+        """Parameters p (10 N,) of links 1 … N, in the order of the regressor's columns."""
+        return np.concatenate([np.zeros(0), *(link.inertia for link in self.links[1:])])
 
     @property
     def n_links(self) -> int:
@@ -82,29 +87,29 @@ class Mechanism(JointSpace):
         return len(self.links)
 
     def outward(self) -> Iterator[tuple[int, int, Joint]]:
-        """(i, f(i), joint) for every moving link, parents before children: the forward recursion."""
+        """Iterate over (i, f(i), joint) of every moving link, parents before children: the forward recursion."""
         return ((i, self.tree.parents[i], joint) for i, joint in enumerate(self.joints, start=1))
 
     def inward(self) -> Iterator[tuple[int, int, Joint]]:
-        """The same, children before parents: the backward recursion."""
+        """Iterate over (i, f(i), joint) of every moving link, children before parents: the backward recursion."""
         return reversed(list(self.outward()))
 
     def auxiliary_transform(self, i: int, k: int) -> np.ndarray:
-        """M_{i,k}: the constant (4, 4) transform from the joint frame of the k-th child to link i's frame."""
+        """Constant (4, 4) transform M_{i,k} from the joint frame of the k-th child to link i's frame."""
         return self.joints[self.tree.child(i, k) - 1].T_parent_joint
 
     def sigma(self, i: int) -> int:
-        """σ_i: 1 if link i turns about its parent, 0 if it slides."""
+        """Joint type code σ_i: 1 if joint i is revolute, 0 if it is prismatic."""
         joint = self.joint_of(i)
         if joint.type.sigma is None:
             raise ModelError(
-                f"σ is defined for revolute and prismatic joints, and this one is {joint.type.kind}",
+                f"σ is defined for revolute and prismatic joints only, and this joint is {joint.type.kind}",
                 element=f"joint {joint.name}",
             )
         return joint.type.sigma
 
     def joint_of(self, i: int) -> Joint:
-        """The joint that connects link i to its parent."""
+        """Joint that connects link i to its parent."""
         if not 1 <= i < self.n_links:
             raise ShapeError(f"there is no joint {i}; joints are numbered 1 to {len(self.joints)}")
         return self.joints[i - 1]
@@ -118,25 +123,25 @@ class Mechanism(JointSpace):
 
     @cached_property
     def frame_names(self) -> tuple[str, ...]:
-        """Names usable as a frame: every link and every named frame."""
+        """Names that can be used as a frame: every link and every named frame."""
         return self.link_names + tuple(frame.name for frame in self.frames)
 
     def link_number(self, name: str) -> int:
-        """The number of the link called `name`."""
+        """Number of the link called `name`."""
         try:
             return self._link_numbers[name]
         except KeyError:
             raise unknown_name("link", name, self.link_names) from None
 
     def joint(self, name: str) -> Joint:
-        """The joint called `name`, fixed and mimic joints included."""
+        """Joint called `name`; fixed and mimic joints are included."""
         try:
             return self._joints_by_name[name]
         except KeyError:
             raise unknown_name("joint", name, self._joints_by_name) from None
 
     def frame(self, name: str | None = None) -> Frame:
-        """The frame called `name` (a link's name stands for its own frame); without a name, the default frame."""
+        """Frame called `name`, which may be the name of a link; the default frame if no name is given."""
         if name is None:
             return self.default_frame
         try:
@@ -146,24 +151,24 @@ class Mechanism(JointSpace):
 
     @cached_property
     def default_frame(self) -> Frame:
-        """The frame named `tool`, else the only leaf's own frame."""
+        """Frame named `tool`, or else the frame of the only leaf link."""
         if "tool" in self._frames_by_name:
             return self._frames_by_name["tool"]
         leaves = self.tree.leaves
         if len(leaves) != 1:
             raise UnknownNameError(
-                f"{self.name} has {len(leaves)} end links and no frame named 'tool', so the frame must be named",
+                f"{self.name} has {len(leaves)} end links and no frame named 'tool'; the frame must be named",
                 remedy="Frames: " + ", ".join(self.frame_names),
             )
         return self._frames_by_name[self.link_names[leaves[0]]]
 
     def loop_links(self, loop: Loop) -> tuple[str, str]:
-        """Names of the two links that a loop holds together."""
+        """Names of the two links that a loop joins."""
         return self.frame(loop.frame).link, self.frame(loop.other).link
 
     @cached_property
     def transmission_matrix(self) -> np.ndarray:
-        """N (n_v, n_v) with motor velocities = N q̇: the one given, or the gear ratios on a diagonal."""
+        """Matrix N (n_v, n_v) with motor velocities = N q̇: `transmission`, or the diagonal of gear ratios."""
         if self.transmission is not None:
             return self.transmission
         ratios = np.ones(self.n_v)
@@ -176,12 +181,12 @@ class Mechanism(JointSpace):
 
     @cached_property
     def code_modules(self) -> frozenset[str]:
-        """Modules that the joint types come from; users may write joint types of their own."""
+        """Modules that define the joint types, user-defined types included."""
         return frozenset(type(joint.type).__module__ for joint in self.joints)
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of everything that decides the results of algorithms; the same in every process."""
+        """Hash of everything that results depend on; the same in every process."""
         digest = hashlib.sha256()
 
         def add(part):
@@ -228,9 +233,10 @@ class Mechanism(JointSpace):
 
 @lru_cache(maxsize=64)
 def restored(pickled: bytes) -> Mechanism:
-    """A mechanism from its pickle: the same object each time, so that what was made for it is found again.
+    """Restore a mechanism from its pickle, as the same object each time.
 
-    A robot arrives with every piece of work and every answer; its kernels, tables and solvers are made once.
+    Workers receive the robot with every chunk of work. Because the object is the same, its kernels, tables and
+    solvers are built once.
     """
     values = pickle.loads(pickled)
     _freeze(values)
@@ -238,7 +244,7 @@ def restored(pickled: bytes) -> Mechanism:
 
 
 def _freeze(value: object) -> None:
-    """Make arrays inside read-only again, which pickles do not say: everybody shares them."""
+    """Make arrays read-only again: pickles lose the flag, and the arrays are shared."""
     if isinstance(value, np.ndarray):
         value.setflags(write=False)
     elif isinstance(value, tuple | list):

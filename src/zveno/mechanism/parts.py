@@ -1,4 +1,4 @@
-"""What a mechanism is made of: links, joints, limits, drives, mimic relations and named frames."""
+"""Parts of a mechanism: links, joints, limits, drives, mimic relations and named frames."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from .joints import Fixed, JointType
 
 
 def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
-    """A read-only copy of `value` broadcast to `shape`; traced entries are kept as they are."""
+    """Read-only copy of `value` broadcast to `shape`; traced entries are kept."""
     array = np.array(value)
     if array.dtype != object:
         array = array.astype(float)
     try:
         array = np.array(np.broadcast_to(array, shape))
     except ValueError:
-        raise ModelError(f"{what} has shape {array.shape} where {shape} is needed") from None
+        raise ModelError(f"{what} must have shape {shape}, got {array.shape}") from None
     array.setflags(write=False)
     return array
 
@@ -34,7 +34,7 @@ class Link:
     Attributes:
         name: unique in the mechanism.
         inertia: the ten inertial parameters in the link's frame, (10,), see `zveno.spatial.inertia`.
-        inertia_given: False where the model file says nothing about the link's inertia.
+        inertia_given: False if the model file does not specify the link's inertia.
     """
 
     name: str
@@ -50,9 +50,9 @@ class Link:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Range of a joint's coordinates, and bounds of its velocity and effort; infinite where unlimited.
+    """Limits of a joint's coordinates, velocity and effort; infinite if unlimited.
 
-    `angle` is how far a ball joint turns from its neutral attitude at most, rad.
+    `angle` is the maximum rotation of a ball joint from its neutral orientation, rad.
     """
 
     lower: np.ndarray | float = -np.inf
@@ -62,7 +62,7 @@ class Limits:
     angle: float = np.inf
 
     def shaped(self, n_q: int, n_v: int) -> Limits:
-        """The same limits as arrays, one entry a coordinate or velocity."""
+        """Convert the limits to arrays with one entry per coordinate or velocity."""
         return Limits(
             frozen_array(self.lower, (n_q,), "the lower limit"),
             frozen_array(self.upper, (n_q,), "the upper limit"),
@@ -81,7 +81,7 @@ class Drive:
 
     Attributes:
         rotor_inertia: on the motor's side, kg·m² (kg for a linear motor).
-        gear_ratio: motor velocity over joint velocity; negative where the motor turns the other way.
+        gear_ratio: motor velocity over joint velocity; negative if the motor turns the other way.
         viscous: N·m·s/rad or N·s/m.
         coulomb: N·m or N.
         offset: constant torque or force, N·m or N.
@@ -94,7 +94,7 @@ class Drive:
     offset: np.ndarray | float = 0.0
 
     def shaped(self, n_v: int) -> Drive:
-        """The same drive as arrays, one entry a velocity."""
+        """Convert the drive parameters to arrays with one entry per velocity."""
         return Drive(
             *(
                 frozen_array(getattr(self, name), (n_v,), f"the drive's {name}")
@@ -105,21 +105,21 @@ class Drive:
 
 @dataclass(frozen=True, eq=False)
 class Spring:
-    """A spring that moves a joint back to where it rests, with −stiffness · (q − rest).
+    """Joint spring with torque −stiffness · (q − rest).
 
-    A ball joint is turned back along the rotation vector from its rest. Springs act in simulations and in
-    `constrained_dynamics`; inverse and forward dynamics leave them out.
+    For a ball joint, q − rest is the rotation vector from the rest orientation. Springs act in simulations and in
+    `constrained_dynamics`; inverse and forward dynamics ignore them.
 
     Attributes:
-        stiffness: N·m/rad or N/m, the same for all velocities of the joint or one each.
-        rest: coordinates (n_q,) at which it does not push, rad or m; the neutral ones if None.
+        stiffness: N·m/rad or N/m, a scalar or one value per velocity of the joint.
+        rest: coordinates (n_q,) of zero torque, rad or m; neutral if None.
     """
 
     stiffness: np.ndarray | float
     rest: np.ndarray | float | None = None
 
     def shaped(self, joint_type: JointType) -> Spring:
-        """The same spring as arrays (n_v,) and (n_q,)."""
+        """Convert the spring parameters to arrays (n_v,) and (n_q,)."""
         rest = joint_type.neutral() if self.rest is None else self.rest
         return Spring(
             frozen_array(self.stiffness, (joint_type.n_v,), "the spring's stiffness"),
@@ -147,7 +147,7 @@ class Joint:
         name: unique in the mechanism.
         parent, child: names of the links.
         type: the relative motion, see `zveno.mechanism.joints`.
-        T_parent_joint: where the joint sits on the parent (document 003's auxiliary frame M).
+        T_parent_joint: pose of the joint frame on the parent (document 003's auxiliary frame M).
         T_joint_child: from the moved joint frame to the child's frame; identity unless the model's
             convention puts the link frame elsewhere (distal Denavit–Hartenberg frames).
     """
@@ -166,9 +166,9 @@ class Joint:
     def __post_init__(self) -> None:
         if not isinstance(self.type, JointType):
             raise ModelError(
-                f"its type is {self.type!r}",
+                f"its type must be a joint type, got {self.type!r}",
                 element=f"joint {self.name}",
-                remedy="Give a joint type such as zveno.Revolute((0, 0, 1))",
+                remedy="Give a joint type such as zveno.joints.Revolute((0, 0, 1))",
             )
         put = object.__setattr__
         put(self, "T_parent_joint", frozen_array(self.T_parent_joint, (4, 4), "the joint's placement"))
@@ -184,23 +184,23 @@ class Joint:
         return f"<Joint {self.name}: {self.type.kind} from {self.parent} to {self.child}{follows}>"
 
     def motion(self, q: np.ndarray) -> np.ndarray:
-        """A_i: (4, 4) transform from the child's frame to the joint frame, at the joint's own coordinates."""
+        """Transform A_i (4, 4) from the child's frame to the joint frame, at the joint's own coordinates."""
         return self.type.motion(q) @ self.T_joint_child
 
     def transform(self, q: np.ndarray) -> np.ndarray:
-        """T_parent_child = M A_i, (4, 4), at the joint's own coordinates (n_q,)."""
+        """Transform T_parent_child = M A_i, (4, 4), at the joint's own coordinates (n_q,)."""
         return self.T_parent_joint @ self.motion(q)
 
     def subspace(self, q: np.ndarray) -> np.ndarray:
-        """S, (6, n_v): the child's twist relative to its parent is S q̇, in the child's frame."""
+        """Motion subspace S (6, n_v): the child's twist relative to its parent is S q̇, in the child's frame."""
         return self._to_child @ self.type.subspace(q)
 
     def subspace_rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Ṡ, (6, n_v), in the child's frame, at the joint's own velocity."""
+        """Time derivative Ṡ (6, n_v) of the motion subspace in the child's frame."""
         return self._to_child @ self.type.subspace_rate(q, v)
 
     def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Ṡ q̇, (6,), in the child's frame."""
+        """Velocity-product term Ṡ q̇, (6,), in the child's frame."""
         return self._to_child @ (self.type.subspace_rate(q, v) @ v)
 
     @cached_property
@@ -225,11 +225,11 @@ class Frame:
 
 @dataclass(frozen=True)
 class Extra:
-    """A part of a URDF that nothing computes with, kept so that it can be written again.
+    """Part of a URDF that no computation uses, kept so that it can be written again.
 
     Attributes:
         text: the XML element: a shape, a material, a transmission, a section of another program.
-        link, joint: name of the link or joint it belongs to; empty for one of the whole robot.
+        link, joint: name of the link or joint it belongs to; both are empty if it belongs to the whole robot.
     """
 
     text: str
@@ -241,7 +241,7 @@ Part = TypeVar("Part", Link, Joint, Frame)
 
 
 def prefixed(part: Part, prefix: str) -> Part:
-    """A copy of a link, joint or frame with a prefix before every name in it."""
+    """Copy a link, joint or frame with a prefix added to every name in it."""
     if isinstance(part, Link):
         return replace(part, name=prefix + part.name)
     if isinstance(part, Frame):

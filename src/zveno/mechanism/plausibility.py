@@ -1,4 +1,4 @@
-"""Inertia worth a second look: links that move without any, and numbers that no body can have."""
+"""Plausibility checks: moving links without inertia, physically impossible inertia, implausible sizes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from ..spatial import inertia
 from .mechanism import Mechanism
 
 IMPLAUSIBLE = 1e6
-"""No robot has lengths in metres, gravity in m/s² or mimic multipliers beyond this."""
+"""Implausible magnitude of a length in m, gravity in m/s² or mimic multiplier."""
 LIGHT = 1e-2
-"""kg: lighter links are place holders."""
+"""Mass below which a link is considered a placeholder, kg."""
 _MOST_NAMES = 20
-"""A warning names at most this many links and counts the others."""
+"""Maximum number of links named in a warning."""
 
 
 def rigid_clusters(mechanism: Mechanism) -> list[list[int]]:
-    """Link numbers grouped by what fixed joints hold together; each group starts with the link nearest the root."""
+    """Group link numbers that fixed joints connect; each group starts with the link nearest the root."""
     cluster_of, clusters = {0: 0}, [[0]]
     for i, f, joint in mechanism.outward():
         if joint.type.n_v == 0:
@@ -32,10 +32,10 @@ def rigid_clusters(mechanism: Mechanism) -> list[list[int]]:
 
 
 def links_without_inertia(mechanism: Mechanism) -> tuple[str, ...]:
-    """Names of the links that move and that neither have inertia nor carry any rigidly.
+    """Names of moving links that neither have inertia nor carry any rigidly.
 
-    Frames at the end of a fixed joint need none. A link whose zero inertia is written down, as between the axes
-    of a wrist, is taken as meant, unless nothing beyond it has inertia either.
+    Links on fixed joints need none. An explicit zero inertia, as between the axes of a wrist, is accepted unless
+    no link beyond it has inertia either.
     """
     given = np.array([link.inertia_given for link in mechanism.links])
     filled = np.array([bool(link.inertia.any()) for link in mechanism.links])
@@ -50,22 +50,23 @@ def links_without_inertia(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def impossible_inertias(mechanism: Mechanism) -> dict[str, str]:
-    """What is wrong, by link name, with inertia that no body can have."""
+    """Violations, by link name, of physical consistency of the inertia."""
     by_link = {}
     for link in mechanism.links:
         with np.errstate(all="ignore"):
             try:
                 problems = inertia.problems(link.inertia)
             except np.linalg.LinAlgError:
-                problems = ["its numbers are beyond the range of floating point"]
+                problems = ["its inertia exceeds the range of floating point"]
         if problems:
             by_link[link.name] = "; ".join(problems)
     return by_link
 
 
 def impossible_loads(mechanism: Mechanism) -> dict[str, str]:
-    """What is wrong, by link name, with masses under which no joint of a real robot yields: besides inertia that no
-    body can have, a centre of mass far outside the robot, and mass without extent."""
+    """Violations, by link name, that make compliance under gravity unreliable.
+
+    These are a physically impossible inertia, a centre of mass far outside the robot, and mass without extent."""
     steps = [T for joint in mechanism.joints for T in (joint.T_parent_joint, joint.T_joint_child)]
     far = max(1.0, 2.0 * float(sum(np.linalg.norm(T[:3, 3]) for T in steps)))
     by_link = impossible_inertias(mechanism)
@@ -82,22 +83,22 @@ def impossible_loads(mechanism: Mechanism) -> dict[str, str]:
 
 
 def warn_without_masses(mechanism: Mechanism, gives: str, stacklevel: int = 2) -> None:
-    """A `ZvenoWarning` that what needs masses gives zeros, if no link has any and no rotor moves."""
+    """Warn that results which depend on masses are zero if no link has mass and no rotor has inertia."""
     rotors = any(joint.drive is not None and np.any(joint.drive.rotor_inertia) for joint in mechanism.joints)
     if not rotors and not any(link.inertia.any() for link in mechanism.links):
         warnings.warn(
-            f"{mechanism.name} has no masses: {gives} zeros. Give its links masses if that is not meant",
+            f"{mechanism.name} has no masses: {gives} zeros. Give its links masses if that is not intended",
             ZvenoWarning,
             stacklevel=stacklevel + 1,
         )
 
 
 def warn_about_inertia(mechanism: Mechanism, stacklevel: int = 2) -> None:
-    """One `ZvenoWarning` that names all moving links without inertia, one that names all impossible inertias."""
+    """Warn about moving links without inertia, and about links with physically impossible inertia."""
     missing = links_without_inertia(mechanism)
     if missing:
         warnings.warn(
-            f"{mechanism.name}: {len(missing)} moving link(s) have no inertia: {_listed(missing, ', ')}. "
+            f"{mechanism.name}: {len(missing)} moving link(s) have no inertia: {_join_names(missing, ', ')}. "
             "Kinematics is not affected; dynamics takes them as massless",
             ZvenoWarning,
             stacklevel=stacklevel + 1,
@@ -106,14 +107,14 @@ def warn_about_inertia(mechanism: Mechanism, stacklevel: int = 2) -> None:
     if impossible:
         warnings.warn(
             f"{mechanism.name}: no body can have the inertia of {len(impossible)} link(s): "
-            f"{_listed(impossible, '; ')}. Check signs, units and the frame the inertia is given in",
+            f"{_join_names(impossible, '; ')}. Check signs, units and the frame the inertia is given in",
             ZvenoWarning,
             stacklevel=stacklevel + 1,
         )
 
 
 def warn_about_sizes(mechanism: Mechanism, stacklevel: int = 2) -> None:
-    """One `ZvenoWarning` with the figures of lengths, gravity and mimic multipliers that no robot has."""
+    """Warn about implausible lengths, gravity and mimic multipliers."""
     large = []
     fall = float(np.linalg.norm(mechanism.gravity))
     if fall > IMPLAUSIBLE:
@@ -127,12 +128,12 @@ def warn_about_sizes(mechanism: Mechanism, stacklevel: int = 2) -> None:
             large.append(f"joint {joint.name} follows {mimic.joint} with the multiplier {mimic.multiplier:.3g}")
     if large:
         warnings.warn(
-            f"{mechanism.name}: {_listed(large, '; ')}. Check the units; results lose digits, or are not finite",
+            f"{mechanism.name}: {_join_names(large, '; ')}. Check the units; results lose digits or are not finite",
             ZvenoWarning,
             stacklevel=stacklevel + 1,
         )
 
 
-def _listed(items, separator: str) -> str:
+def _join_names(items, separator: str) -> str:
     shown = separator.join(items[:_MOST_NAMES])
     return shown if len(items) <= _MOST_NAMES else f"{shown} and {len(items) - _MOST_NAMES} more"

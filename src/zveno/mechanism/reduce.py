@@ -1,7 +1,7 @@
-"""The same dynamics with fewer bodies and simpler frames.
+"""Equivalent mechanisms with fewer bodies and simpler frames.
 
-Torques and accelerations do not depend on where a link's frame sits, nor on how many rigidly joined parts a body
-is drawn as. Kernels of dynamics are built on the reduced mechanism; it has fewer numbers that are not 0 or 1.
+Torques and accelerations depend neither on the position of a link's frame nor on the number of rigidly joined parts
+of a body. Dynamics kernels are built on the reduced mechanism, because more of its constants are 0 or 1.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .parts import Frame, Joint
 
 
 class Reduced(NamedTuple):
-    """A reduced mechanism and where the links of the original went."""
+    """Reduced mechanism and the mapping from the original links."""
 
     mechanism: Mechanism
     carriers: tuple[tuple[int, np.ndarray], ...]
-    """For every link of the original: the number of the reduced link it belongs to, and T_reduced_original."""
+    """Number of the reduced link and T_reduced_original, for every original link."""
 
 
 def reduced(mechanism: Mechanism, reframe: bool = True) -> Reduced:
-    """Links on fixed joints merged into the link that carries them; they stay as frames, their inertia is added.
+    """Merge links on fixed joints into the links that carry them; they stay as frames, and their inertia is added.
 
     Args:
-        mechanism: what to reduce.
-        reframe: also move every link's frame into its joint, turned so that the axis is a coordinate axis and
-            slid along the axis to where the step from the parent is shortest.
+        mechanism: the original mechanism.
+        reframe: also move every link's frame into its joint. The joint axis becomes a coordinate axis, and the
+            origin is the point of the axis nearest to the parent's frame.
     """
     carriers: list[tuple[int, np.ndarray]] = [(0, np.eye(4))]
     links, joints = [mechanism.links[0]], []
@@ -50,7 +50,7 @@ def reduced(mechanism: Mechanism, reframe: bool = True) -> Reduced:
         placed = replace(joint, parent=links[parent].name, T_parent_joint=T @ joint.T_parent_joint)
         T_new_old = np.eye(4)
         if reframe:
-            placed, T_new_old = _reframed(placed)
+            placed, T_new_old = _reframe(placed)
         carriers.append((len(links), T_new_old))
         link = mechanism.links[i]
         links.append(replace(link, inertia=inertial.moved(link.inertia, T_new_old)))
@@ -72,19 +72,19 @@ def reduced(mechanism: Mechanism, reframe: bool = True) -> Reduced:
         mechanism.transmission,
         mechanism.source,
         mechanism.notes,
-        # Moved frames are for the dynamics of the tree alone; loops name frames where the model has them.
+        # Moved frames are valid for the dynamics of the tree only; loops refer to frames of the original model.
         () if reframe else mechanism.loops,
     )
     return Reduced(smaller, tuple(carriers))
 
 
 def merge_fixed(mechanism: Mechanism) -> Mechanism:
-    """The same motion with fewer bodies: links on fixed joints become frames of the link that carries them."""
+    """Merge links on fixed joints into the links that carry them, as frames."""
     return reduced(mechanism, reframe=False).mechanism
 
 
-def _reframed(joint: Joint) -> tuple[Joint, np.ndarray]:
-    """The joint with the child's frame in the moved joint frame, and T_new_old of the child's frame."""
+def _reframe(joint: Joint) -> tuple[Joint, np.ndarray]:
+    """Move the child's frame into the joint frame; return the joint and T_new_old of the child's frame."""
     A = np.eye(4)
     axis = joint.type.parameters().get("axis")
     if isinstance(axis, np.ndarray):
@@ -92,14 +92,14 @@ def _reframed(joint: Joint) -> tuple[Joint, np.ndarray]:
             A = transform(z_to(axis))
             axis = np.array([0.0, 0.0, 1.0])
             joint = replace(joint, type=joint.type.about(axis))
-        # The origin may slide along the axis: the joint's own motion does not see it.
+        # Shifting the origin along the axis does not change the joint's motion.
         R, p = (joint.T_parent_joint @ A)[:3, :3], joint.T_parent_joint[:3, 3]
         A = A @ transform(None, axis * -((R @ axis) @ p))
-    placed = replace(joint, T_parent_joint=_cleaned(joint.T_parent_joint @ A), T_joint_child=np.eye(4))
+    placed = replace(joint, T_parent_joint=_clear_rounding(joint.T_parent_joint @ A), T_joint_child=np.eye(4))
     return placed, inverse(A) @ joint.T_joint_child
 
 
-def _cleaned(T: np.ndarray) -> np.ndarray:
-    """Lengths that sliding along the axis left at rounding level are zero."""
+def _clear_rounding(T: np.ndarray) -> np.ndarray:
+    """Set lengths at rounding level to zero."""
     p = T[:3, 3]
     return transform(T[:3, :3], np.where(abs(p) <= 1e-15 * max(1.0, abs(p).max()), 0.0, p))

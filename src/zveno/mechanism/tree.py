@@ -1,7 +1,7 @@
 """The rooted tree of a mechanism and the index functions of document 003.
 
 Vertices are links. Link 0 is the root, fixed in the world ("стойка"); every other link has a larger number
-than its parent. Edges are joints: joint i connects link i to its parent. Nothing here knows mechanics.
+than its parent. Edges are joints: joint i connects link i to its parent. This module is pure graph theory.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class Tree:
         """f(i): the number of the parent of link i."""
         if i == 0:
             raise ShapeError("link 0 is the root and has no parent", element="parent f(i)")
-        return self.parents[self._checked(i)]
+        return self.parents[self._check_number(i)]
 
     def children(self, i: int) -> tuple[int, ...]:
         """Γ(i): the numbers of the children of link i, in order."""
-        return self._children[self._checked(i)]
+        return self._children[self._check_number(i)]
 
     def out_degree(self, i: int) -> int:
-        """dg⁺(i): how many children link i has."""
+        """dg⁺(i): the number of children of link i."""
         return len(self.children(i))
 
     def child(self, i: int, k: int) -> int:
@@ -70,16 +70,16 @@ class Tree:
         return children[k - 1]
 
     def sibling_rank(self, i: int) -> int:
-        """ns(i): which child of its parent link i is, counted from 1."""
+        """ns(i): the rank of link i among the children of its parent, counted from 1."""
         return self.children(self.parent(i)).index(i) + 1
 
     def n_ancestors(self, i: int) -> int:
-        """nan(i): the number of ancestors of link i, the root included and i itself not."""
-        return len(self._ancestors[self._checked(i)])
+        """nan(i): the number of ancestors of link i, including the root but not i itself."""
+        return len(self._ancestors[self._check_number(i)])
 
     def ancestor(self, i: int, j: int) -> int:
         """an(i, j): the j-th ancestor of link i counted from the root, j = 1 … nan(i); an(i, 1) = 0."""
-        ancestors = self._ancestors[self._checked(i)]
+        ancestors = self._ancestors[self._check_number(i)]
         if not 1 <= j <= len(ancestors):
             raise ShapeError(
                 f"link {i} has {len(ancestors)} ancestors, so there is no ancestor {j}",
@@ -89,24 +89,24 @@ class Tree:
 
     def ancestors(self, i: int) -> tuple[int, ...]:
         """All ancestors of link i from the root to its parent."""
-        return self._ancestors[self._checked(i)]
+        return self._ancestors[self._check_number(i)]
 
     def depth_first_number(self, i: int) -> int:
-        """Dnum(i): the place of link i in a depth-first search from the root; Dnum(0) = 0."""
-        return self._depth_first_numbers[self._checked(i)]
+        """Dnum(i): the position of link i in a depth-first search from the root; Dnum(0) = 0."""
+        return self._depth_first_numbers[self._check_number(i)]
 
     def link_at(self, n: int) -> int:
         """Dnum⁻¹(n): the link with depth-first number n."""
-        return self._depth_first_order[self._checked(n)]
+        return self._depth_first_order[self._check_number(n)]
 
     def depth_first_number_from(self, k: int, i: int) -> int:
-        """Dnum_k(i): the place of link i in a depth-first search from link k, counted from Dnum_k(k) = 1."""
-        if not self.reachability[self._checked(i), self._checked(k)]:
+        """Dnum_k(i): the position of link i in a depth-first search from link k, counted from Dnum_k(k) = 1."""
+        if not self.reachability[self._check_number(i), self._check_number(k)]:
             raise ShapeError(f"link {i} is not reachable from link {k}", element="Dnum_k(i)")
         return self.depth_first_number(i) - self.depth_first_number(k) + 1
 
     def link_at_from(self, k: int, n: int) -> int:
-        """Dnum_k⁻¹(n): the link that a depth-first search from link k meets as its n-th."""
+        """Dnum_k⁻¹(n): the n-th link that a depth-first search from link k visits."""
         if not 1 <= n <= self.subtree_size(k):
             raise ShapeError(f"the subtree of link {k} has {self.subtree_size(k)} links", element="Dnum_k⁻¹(n)")
         return self.link_at(self.depth_first_number(k) + n - 1)
@@ -117,12 +117,12 @@ class Tree:
         return self._depth_first_order[start : start + self.subtree_size(k)]
 
     def subtree_size(self, k: int) -> int:
-        """max Dnum_k: the number of links in the subtree of link k, itself included."""
-        return self._subtree_sizes[self._checked(k)]
+        """max Dnum_k: the number of links in the subtree of link k, including k."""
+        return self._subtree_sizes[self._check_number(k)]
 
     @cached_property
     def reachability(self) -> np.ndarray:
-        """D: (N+1, N+1) boolean, D[i, j] true where link i is reachable from link j; every link from itself."""
+        """D: boolean (N+1, N+1); D[i, j] is True if link i is reachable from link j. The diagonal is True."""
         D = np.eye(len(self), dtype=bool)
         for i, ancestors in enumerate(self._ancestors):
             D[i, list(ancestors)] = True
@@ -171,7 +171,7 @@ class Tree:
             sizes[self.parents[i]] += sizes[i]
         return tuple(sizes)
 
-    def _checked(self, i: int) -> int:
+    def _check_number(self, i: int) -> int:
         if not 0 <= i < len(self):
             raise ShapeError(f"there is no link {i}; links are numbered 0 to {len(self) - 1}", element="tree")
         return i

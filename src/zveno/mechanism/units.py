@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
 from .mechanism import Mechanism
 from .parts import Joint
 
@@ -19,12 +24,12 @@ def coordinate_units(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def velocity_units(mechanism: Mechanism) -> tuple[str, ...]:
-    """Units of v, a second: "rad" or "m", in the order of velocities."""
+    """Units of v without "per second": "rad" or "m", in the order of velocities."""
     return tuple(unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units)
 
 
 def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
-    """A name for every velocity: the coordinate's, or the joint's with vx … wz where a quaternion turns it."""
+    """Names of the velocities: coordinate names, or the joint's name with vx … wz for joints with a quaternion."""
     names: list[str] = []
     for joint in (mechanism.joint(name) for name in mechanism.joint_names):
         if joint.type.n_q == joint.type.n_v:
@@ -35,5 +40,28 @@ def velocity_names(mechanism: Mechanism) -> tuple[str, ...]:
 
 
 def with_unit(name: str, unit: str) -> str:
-    """The header of a column: `joint1 (rad)`."""
+    """Column header with a unit: `joint1 (rad)`."""
     return f"{name} ({unit})" if unit else name
+
+
+def by_name(mechanism: Mechanism, array: Any) -> Any:
+    """The columns of a DataFrame, or the entries of a series, in the order of q or v; anything else as it is.
+
+    Raises:
+        ShapeError: its names are not those of the mechanism; a position alone would not say which joint is meant.
+    """
+    names = getattr(array, "columns", getattr(array, "index", None) if hasattr(array, "iloc") else None)
+    if names is None:
+        return array
+    given = [str(name) for name in names]
+    known = mechanism.coordinate_names, velocity_names(mechanism), mechanism.joint_names
+    for wanted in known:
+        if sorted(given) == sorted(wanted):
+            order = [given.index(name) for name in wanted]
+            values = array.to_numpy()
+            return np.ascontiguousarray(values[..., order])
+    raise ShapeError(
+        f"its columns are {', '.join(given)}",
+        element="table",
+        remedy=f"Name them {', '.join(known[0])}, or give an array in this order: .to_numpy()",
+    )

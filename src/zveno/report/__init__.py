@@ -1,1 +1,1 @@
-"""What people read and look at: summaries, trees as text, pictures. Algorithms give all the numbers."""
+"""Presentation of results: summaries, text, figures and pages. All numbers come from the algorithms."""

@@ -1,4 +1,4 @@
-"""Document 002's example: a planar chain of equal rods."""
+"""Planar chain of equal rods, the example of document 002."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ..mechanism import Frame, Joint, Link, Mechanism, Revolute, assemble
 from ..spatial import inertia
 
 LENGTH, MASS = 1.0, 10.0
-"""Of the whole chain, m and kg, as in the document's program."""
+"""Length and mass of the whole chain, m and kg, as in the document's program."""
 MAX_RODS = 10_000
 
 
 def chain(n: int = 10) -> Mechanism:
-    """n equal thin rods in the x–y plane, one after the other, hinged about z; gravity points down y.
+    """Build a chain of n equal thin rods in the x–y plane, hinged about z; gravity points along −y.
 
-    The whole chain is 1 m long and has 10 kg; at q = 0 it lies along x. Each link's frame is at its hinge with x
-    along the rod; `tool` is the free end.
+    The whole chain is 1 m long and has a mass of 10 kg; at q = 0 it lies along x. Each link's frame is at its hinge
+    with x along the rod; `tool` is the free end.
     """
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n <= MAX_RODS:
-        raise ModelError(f"a chain cannot have {n!r} rods", element="chain(n)", remedy=f"n is 1 to {MAX_RODS}")
+        raise ModelError(f"n must be an integer from 1 to {MAX_RODS}, got {n!r}", element="chain(n)")
     n = int(n)
     length, mass = LENGTH / n, MASS / n
     across = mass * length**2 / 12.0

@@ -1,4 +1,4 @@
-"""Walking machines in the sense of document 003: trees on a floating base. All their numbers are nominal."""
+"""Legged robots in the sense of document 003: trees on a floating base. All parameters are nominal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _X, _Y, _Z = np.eye(3)
 
 
 def biped(base: str = "free") -> Mechanism:
-    """A biped about 1.5 m tall with 46 kg: pelvis and trunk, two legs of six joints each. All numbers are nominal.
+    """Build a biped of 1.5 m and 46 kg with pelvis, trunk and two legs of six joints. All parameters are nominal.
 
     Hips turn about z, x and y in this order, knees about y, ankles about y and x. x is forward, y to the left, z
     up; at q = 0 the legs are straight. Frames `left_foot` and `right_foot` are in the middle of the soles.
@@ -47,7 +47,7 @@ def biped(base: str = "free") -> Mechanism:
 
 
 def quadruped(base: str = "free") -> Mechanism:
-    """A quadruped of 13.6 kg: a body and four legs of three joints each. All numbers are nominal.
+    """Build a quadruped of 13.6 kg with a body and four legs of three joints. All parameters are nominal.
 
     Every hip turns about x and y, every knee about y. x is forward, y to the left, z up; at q = 0 the legs are
     straight. Frames `front_left_foot` and so on are at the tips of the shins.
@@ -90,6 +90,6 @@ def _at(x: float, y: float, z: float) -> np.ndarray:
 
 
 def _box(mass: float, size: tuple[float, float, float], center: tuple[float, float, float]) -> np.ndarray:
-    """The ten parameters of a homogeneous box with edges `size` along the link's axes."""
+    """Return inertial parameters (10,) of a homogeneous box with edges `size` along the link's axes."""
     x, y, z = (edge**2 for edge in size)
     return inertia.parameters(mass, np.array(center), mass / 12.0 * np.diag([y + z, x + z, x + y]))

@@ -1,4 +1,4 @@
-"""Runs of a batch, each by itself: what `simulate` gives for its state alone."""
+"""Single runs of a batch, as `simulate` returns them for one state."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ PER_RUN = (
     "violation",
     "violation_rate",
 )
-"""Fields of a trajectory with the axes of the batch."""
+"""Trajectory fields with batch axes."""
 OF_TIME_STEPPING = ("residual", "sweeps")
-"""Those that other integrators leave out."""
+"""Fields that only time stepping fills."""
 
 
 def run_of(batch: Trajectory, number: tuple[int, ...]) -> Trajectory:
-    """One run of a batch, see `Trajectory.run`."""
+    """Return one run of a batch, see `Trajectory.run`."""
     shape = batch.q.shape[:-2]
     whole = all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in number)
     if not whole or len(number) != len(shape) or any(not -n <= k < n for k, n in zip(number, shape, strict=True)):
@@ -63,11 +63,13 @@ def run_of(batch: Trajectory, number: tuple[int, ...]) -> Trajectory:
         n_steps=n_steps,
         inputs_hash=hash_of(batch.inputs_hash, list(where)),
         stops=None,
+        faults=(),
+        exchanged=None if batch.exchanged is None else batch.exchanged[where],
     )
 
 
 def last_samples(batch: Trajectory, name: str) -> np.ndarray:
-    """A field at the end of every run, (..., …); NaN of runs without a sample."""
+    """Return a field at the end of every run, (..., …); NaN for runs without a sample."""
     shape = batch.q.shape[:-2]
     values = np.broadcast_to(batch.t, (*shape, len(batch.t))) if name == "t" else getattr(batch, name)
     if not len(batch.t):

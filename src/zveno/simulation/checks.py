@@ -1,9 +1,10 @@
-"""What a run is asked for, refused where it makes no sense."""
+"""Checks of the arguments of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,15 +13,15 @@ from ..errors import ModelError, ShapeError, ZvenoError
 from ..mechanism.unit_quaternions import refuse_unnormalized
 from ..robot_functions import RobotFunctions
 from .constraints import Constraint, LoopClosure
-from .contacts import ball_limits, joint_limits
 from .equations import Equations
 from .events import Event
-from .integrators import FIXED, TIME_STEPPING
+from .integrators import DOP853, RK4, TIME_STEPPING
 from .rates import refuse_infinite
+from .time_stepping.contact import Contact
 
 
 def checked_state(robot: RobotFunctions, q0: ArrayLike, v0: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:
-    """q and v as finite arrays of one batch shape, quaternions scaled; v is zero if None."""
+    """Return q and v as finite arrays of one batch shape, with quaternions normalized; v is zero if None."""
     mechanism = robot.mechanism
     q0 = mechanism.checked_q(q0, "q0")
     v0 = np.zeros(robot.n_v) if v0 is None else mechanism.checked_v(v0, "v0")
@@ -38,19 +39,26 @@ def checked_state(robot: RobotFunctions, q0: ArrayLike, v0: ArrayLike | None) ->
 
 
 def checked_events(events: Iterable[Event]) -> tuple[Event, ...]:
-    """The events, refused unless they are."""
+    """Return the events as a tuple; raise an error unless all are `Event`."""
     if isinstance(events, Event) or not isinstance(events, Iterable):
-        raise ZvenoError("is no list", element="events", remedy="Give events=[zveno.Event(function), …]")
+        raise ZvenoError(
+            "is not a list", element="events", remedy="Give events=[zveno.simulation.Event(function), …]"
+        )
     events = tuple(events)
     for one in events:
         if not isinstance(one, Event):
-            raise ZvenoError(f"{one!r:.80} is no event", element="events", remedy="Give zveno.Event(function)")
+            raise ZvenoError(
+                f"{one!r:.80} is not an event", element="events", remedy="Give zveno.simulation.Event(function)"
+            )
     return events
 
 
 def check_mass(equations: Equations, y0: np.ndarray) -> None:
-    """An error where a body without inertia could be moved by nothing."""
-    M = equations.robot.mass_matrix(y0[..., equations.q])
+    """Raise an error if the mass matrix is singular: a body without inertia can move."""
+    robot = equations.robot
+    if robot.mechanism.loops:
+        robot = RobotFunctions(replace(robot.mechanism, loops=()))
+    M = robot.mass_matrix(y0[..., equations.q])
     size = np.sqrt(np.diagonal(M, axis1=-2, axis2=-1))
     light = ~(size > 1e-12 * size.max(axis=-1, keepdims=True))
     scaled = M / np.where(light, 1.0, size)[..., :, None] / np.where(light, 1.0, size)[..., None, :]
@@ -64,67 +72,83 @@ def check_mass(equations: Equations, y0: np.ndarray) -> None:
         )
 
 
-def check_times(duration: float, step: float, sample: float | None, rtol: float) -> None:
-    """Refuse times and tolerances that make no sense."""
+MOST_NUMBERS = 2**30
+"""Largest number of values in the samples of one call, 8 GB."""
+
+
+def check_times(duration: float, step: float, sample: float | None, rtol: float, n_states: int) -> None:
+    """Refuse invalid times and tolerances, and samples beyond `MOST_NUMBERS`; a sample holds `n_states` numbers."""
     if not (np.isfinite(duration) and duration >= 0):
         raise ZvenoError(f"is {duration}", element="duration", remedy="Give seconds, 0 or more")
     if not (np.isfinite(step) and step > 0):
         raise ZvenoError(f"is {step}", element="step", remedy="Give seconds, more than 0")
     if sample is not None and not (np.isfinite(sample) and sample > 0):
-        raise ZvenoError(f"is {sample}", element="sample", remedy="Give seconds, more than 0")
+        raise ZvenoError(f"is {sample}", element="sample_time", remedy="Give seconds, more than 0")
+    if sample is not None and duration / sample * n_states > MOST_NUMBERS:
+        raise ZvenoError(
+            f"{duration / sample:.3g} samples of every state are more than memory holds",
+            element="sample_time",
+            remedy="Give a larger sample_time=, or fewer states at a time",
+        )
     if not 1e-14 < rtol < 1:
         raise ZvenoError(f"is {rtol}", element="rtol", remedy="Give a relative tolerance, for example 1e-6")
 
 
-def check_batch(single: Any, method: Any, constraints: Any, limits: Any, events: Any, projection: Any) -> None:
-    """Refuse what an integrator, or a batch, cannot do."""
+def check_method(
+    method: str,
+    single: bool,
+    constraints: Sequence[Any],
+    limits: bool,
+    *,
+    events: bool,
+    projection: bool,
+    moving_base: bool,
+) -> None:
+    """Refuse options that the integrator, or a batch, does not support."""
+    contacts = [one for one in constraints if isinstance(one, Contact)]
     if method == TIME_STEPPING:
-        if events or projection:
-            raise ZvenoError(
-                "time stepping finds no events and projects nothing",
-                element="integrator",
-                remedy="Use another integrator, or look at the samples of the run",
-            )
+        needed = "contacts" if contacts else "joint limits" if limits else "time stepping"
+        for what, given in {"events": events, "projection": projection, "base_motion": moving_base}.items():
+            if given:
+                raise ZvenoError(
+                    f"{needed} cannot be combined with {what}: time stepping has no {what}",
+                    element=what,
+                    remedy=f"Leave out {what}, or leave out {needed} and use {RK4} or {DOP853}",
+                )
         return
-    if not single and method not in FIXED:
+    if contacts:
+        refuse_contact(contacts[0], f"{method} has no contacts")
+    if limits:
         raise ZvenoError(
-            f"a batch cannot run with the adaptive {method}",
+            f"{method} does not stop joints at the ends of their ranges",
+            element="joint_limits",
+            remedy=f'Use integrator="{TIME_STEPPING}", or joint_limits=False',
+        )
+    if not single and method == DOP853:
+        raise ZvenoError(
+            f"q0 is a batch, and {method} takes the steps of one state",
             element="integrator",
-            remedy=f"Use {' or '.join(FIXED)}",
+            remedy=f"Use {RK4}, or simulate one state at a time",
         )
-    if not single and (limits or projection or any(one.unilateral for one in constraints)):
+    if not single and projection:
         raise ZvenoError(
-            "a batch has no limits, projection, nor contacts that open and close",
-            element="simulate",
-            remedy="Simulate one state at a time, use constraints that always act, or time stepping",
-        )
-    if projection and method in ("lsoda", "adams"):
-        raise ZvenoError(
-            f"{method} remembers past steps, which a projection would break",
+            "q0 is a batch, and only single states are projected onto constraints",
             element="projection",
-            remedy="Use dop853 or a method with fixed steps, or stabilization alone",
+            remedy="Simulate one state at a time, or rely on stabilization",
         )
 
 
 def checked_constraints(
-    robot: RobotFunctions, constraints: Sequence[Constraint], limits: bool = False
-) -> tuple[Constraint, ...]:
-    """The robot's loops, the constraints, and those of its limits if asked for.
+    robot: RobotFunctions, constraints: Sequence[Constraint | Contact]
+) -> tuple[Constraint | Contact, ...]:
+    """Return the robot's loop closures and the constraints.
 
     A closure that is given for the frames of a loop stands for it. Constraints are refused if they do not fit the
     robot or share a name.
     """
-    if limits:
-        if balls := ball_limits(robot.mechanism):
-            raise ModelError(
-                f"ball joint {balls[0]} has a limit, which time stepping knows alone",
-                element="limits",
-                remedy='Use integrator="time-stepping", or limits=False',
-            )
-        constraints = (*constraints, *joint_limits(robot.mechanism))
     for one in constraints:
-        if not isinstance(one, Constraint):
-            raise ModelError(f"{one!r} is no constraint", element="constraints")
+        if not isinstance(one, Constraint | Contact):
+            raise ModelError(f"{one!r} is not a constraint", element="constraints")
         one.check(robot.mechanism)
     labels = [one.label for one in constraints]
     closures = [LoopClosure.of(loop) for loop in robot.mechanism.loops]
@@ -135,3 +159,24 @@ def checked_constraints(
                 f"two constraints are called {label}", element="constraints", remedy="Give them different names"
             )
     return tuple(constraints)
+
+
+def bilateral_constraints(
+    robot: RobotFunctions, constraints: Sequence[Constraint | Contact]
+) -> tuple[Constraint, ...]:
+    """Return the bilateral constraints of `checked_constraints`; refuse contacts."""
+    held: list[Constraint] = []
+    for one in checked_constraints(robot, constraints):
+        if isinstance(one, Contact):
+            refuse_contact(one, "a contact may open, and its rows hold only in time stepping")
+        held.append(one)
+    return tuple(held)
+
+
+def refuse_contact(contact: Contact, problem: str) -> NoReturn:
+    """Raise an error that names a contact and the alternatives."""
+    raise ModelError(
+        problem,
+        element=f"contact {contact.label}",
+        remedy=f'Use simulate(integrator="{TIME_STEPPING}"), or BallJoint for a foot that stays',
+    )

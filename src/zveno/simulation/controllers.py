@@ -1,6 +1,6 @@
-"""Controllers: what gives the torques of a simulation as a function of time and state.
+"""Controllers: the torques of a simulation as a function of time and state.
 
-Those that can be traced become part of the compiled step; any other function of (t, q, v) is called from outside.
+Traceable controllers become part of the compiled step; any other function of (t, q, v) is called from Python.
 """
 
 from __future__ import annotations
@@ -14,33 +14,33 @@ import numpy as np
 
 from ..algorithms.inverse_dynamics import gravity_torque, inverse_dynamics
 from ..errors import ShapeError, ZvenoError
-from ..kernels.math import less, maximum, minimum, select
+from ..kernels.ops import less, maximum, minimum, where
 from ..mechanism import Mechanism
 from ..mechanism.base import FLOATING_BASE
 from .motion import TimeFunction
 
 
 class Control(ABC):
-    """A torque as a function of time and state."""
+    """Torque as a function of time and state."""
 
     traced: ClassVar[bool] = True
-    """Whether `torque` may be traced, and so compiled into the equations."""
+    """True if `torque` may be traced, and so compiled into the equations."""
 
     @abstractmethod
     def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
-        """τ, (n_v,), of one state; traced entries if `traced`, else also batches (..., n_v)."""
+        """Return τ, (n_v,), of one state; traced entries if `traced`, else also batches (..., n_v)."""
 
     def gains(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> tuple[Any, Any]:
-        """Stiffness −∂τ/∂q and damping −∂τ/∂v, (n_v,), which time stepping takes implicitly; zero if unknown."""
+        """Return stiffness −∂τ/∂q and damping −∂τ/∂v, (n_v,), for implicit time stepping; zero if unknown."""
         return np.zeros(mechanism.n_v), np.zeros(mechanism.n_v)
 
     def prepared(self, mechanism: Mechanism) -> Control:
-        """The same controller, checked and with its arrays shaped for a mechanism."""
+        """Return the same controller, checked and with its arrays shaped for a mechanism."""
         return self
 
 
 def as_control(control: Any, mechanism: Mechanism) -> Control | None:
-    """A controller from what a user gives: a controller, a function of (t, q, v), torques, or None."""
+    """Return the controller for an argument: a controller, a function of (t, q, v), torques, or None."""
     if control is None:
         return None
     if isinstance(control, Control):
@@ -52,16 +52,18 @@ def as_control(control: Any, mechanism: Mechanism) -> Control | None:
 
 @dataclass(frozen=True, eq=False)
 class Called(Control):
-    """Any function of (t, q, v): called at every evaluation, with arrays (..., n_q), (..., n_v) for batches."""
+    """Function of (t, q, v), called at every evaluation, with arrays (..., n_q), (..., n_v) for batches."""
 
     function: Callable[..., Any]
     traced = False
 
     def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
-        """What the function says, as an array of the right shape."""
+        """Return the torques of the function, checked for shape."""
         try:
-            tau = np.asarray(self.function(t, q, v), dtype=float)
-            return np.broadcast_to(tau, np.shape(v))
+            tau = np.asarray(self.function(t, q, v))
+            if tau.dtype.kind not in "fiub":
+                raise TypeError(f"it returned {'None' if tau.shape == () else tau.dtype.name}, not real numbers")
+            return np.broadcast_to(tau.astype(float), np.shape(v))
         except (TypeError, ValueError) as error:
             if isinstance(error, ZvenoError):
                 raise
@@ -74,7 +76,7 @@ class Called(Control):
 
 @dataclass(frozen=True, eq=False)
 class Traced(Control):
-    """A function of (t, q, v) of one state that can be traced (`zveno.kernels.math`): compiled into the step.
+    """Traceable function of (t, q, v) of one state (`zveno.kernels.ops`), compiled into the step.
 
     It may close over the mechanism and call algorithms on it. It must be a pure function.
     """
@@ -82,7 +84,7 @@ class Traced(Control):
     function: Callable[..., Any]
 
     def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
-        """What the function says."""
+        """Return the torques of the function."""
         tau = np.asarray(self.function(t, q, v))
         if tau.shape != (mechanism.n_v,):
             raise ShapeError(f"returns shape {tau.shape} where ({mechanism.n_v},) is needed", element="control")
@@ -96,15 +98,15 @@ class Constant(Control):
     tau: Any
 
     def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
-        """The torques."""
+        """Return the torques."""
         return np.array(self.tau)
 
     def prepared(self, mechanism: Mechanism) -> Constant:
-        """Shape checked."""
+        """Return the controller with checked shape."""
         tau = mechanism.checked_v(self.tau, "control")
         if tau.ndim != 1 or not np.isfinite(tau).all():
             raise ShapeError(
-                "constant torques are one finite number a velocity",
+                "constant torques are one finite number per velocity",
                 element="control",
                 remedy="Use Recorded for torques over time, or a function of (t, q, v)",
             )
@@ -113,15 +115,15 @@ class Constant(Control):
 
 @dataclass(frozen=True, eq=False)
 class PD(Control):
-    """Spring and damper to a configuration, with the torque that holds it against gravity.
+    """Spring and damper to a configuration, with gravity compensation.
 
     τ = g(q) + kp · (target ⊖ q) − kd · v; the floating base gets none.
 
     Attributes:
         target: (n_q,), the neutral configuration if None.
-        kp, kd: one number, or one a velocity.
-        gravity: whether g(q) is added.
-        limited: whether torques are cut at the joints' effort limits.
+        kp, kd: a scalar, or one per velocity.
+        gravity: True to add g(q).
+        limited: True to clamp torques to the joints' effort limits.
     """
 
     target: Any = None
@@ -131,26 +133,26 @@ class PD(Control):
     limited: bool = False
 
     def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
-        """Gravity, spring and damper."""
+        """Return gravity, spring and damper torques."""
         tau = self.kp * mechanism.difference(q, self.target) - self.kd * v
         if self.gravity:
             tau = tau + gravity_torque(mechanism, q)
         return _actuated(mechanism, tau, self.limited)
 
     def gains(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> tuple[Any, Any]:
-        """kp and kd; zero at torques that are cut."""
+        """Return kp and kd; zero where the torque is limited."""
         acts = np.where(unactuated(mechanism), 0.0, 1.0)
         if self.limited:
             wanted, most = (
                 PD(self.target, self.kp, self.kd, self.gravity).torque(mechanism, t, q, v),
                 effort_limits(mechanism),
             )
-            within = [select(less(x * x, most[i] ** 2), 1.0, 0.0) for i, x in enumerate(wanted)]
+            within = [where(less(x * x, most[i] ** 2), 1.0, 0.0) for i, x in enumerate(wanted)]
             acts = acts * np.array(within)
         return self.kp * acts, self.kd * acts
 
     def prepared(self, mechanism: Mechanism) -> PD:
-        """Gains and target as arrays."""
+        """Return the controller with gains and target as arrays."""
         target = mechanism.neutral() if self.target is None else mechanism.checked_q(self.target, "target")
         kp, kd = _gain(mechanism, self.kp), _gain(mechanism, self.kd)
         return PD(target, kp, kd, self.gravity, self.limited)
@@ -158,13 +160,13 @@ class PD(Control):
 
 @dataclass(frozen=True, eq=False)
 class ComputedTorque(Control):
-    """Inverse dynamics of the wanted acceleration: the error obeys ë + kd ė + kp e = 0.
+    """Inverse dynamics of the desired acceleration: the error obeys ë + kd ė + kp e = 0.
 
     Attributes:
         reference: q as a function of time, (n_v,) numbers from a function that can be traced; its velocities and
             accelerations are found by differentiating it. For joints with plain coordinates.
-        kp, kd: one number, or one a velocity, 1/s² and 1/s.
-        limited: whether torques are cut at the joints' effort limits.
+        kp, kd: a scalar, or one per velocity, 1/s² and 1/s.
+        limited: True to clamp torques to the joints' effort limits.
     """
 
     reference: Callable[..., Any]
@@ -173,13 +175,13 @@ class ComputedTorque(Control):
     limited: bool = False
 
     def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
-        """M (r̈ + kd (ṙ − v) + kp (r − q)) + H."""
+        """Return M (r̈ + kd (ṙ − v) + kp (r − q)) + H."""
         r, r1, r2 = TimeFunction.of(self.reference, "reference", (mechanism.n_v,))(t)
         a = r2 + self.kd * (r1 - v) + self.kp * (r - q)
         return _actuated(mechanism, inverse_dynamics(mechanism, q, v, a), self.limited)
 
     def prepared(self, mechanism: Mechanism) -> ComputedTorque:
-        """Gains as arrays, and the reference traced once to see that it can be."""
+        """Return the controller with gains as arrays; check that the reference can be traced."""
         if mechanism.n_q != mechanism.n_v:
             raise ZvenoError(
                 f"{mechanism.name} has quaternions among its coordinates",
@@ -193,7 +195,7 @@ class ComputedTorque(Control):
 
 @dataclass(frozen=True, eq=False)
 class Recorded(Control):
-    """Torques recorded over time, held at the ends.
+    """Recorded torques over time, constant before the first and after the last sample.
 
     Attributes:
         t: (n,) s, increasing.
@@ -207,7 +209,7 @@ class Recorded(Control):
     traced = False
 
     def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
-        """The torques at a time (…)."""
+        """Return the torques at a time (…)."""
         times, tau = self.t, self.tau
         at = np.clip(np.asarray(t, dtype=float), times[0], times[-1])
         k = np.clip(np.searchsorted(times, at, side="right") - 1, 0, len(times) - 1 - (not self.hold))
@@ -217,7 +219,7 @@ class Recorded(Control):
         return np.broadcast_to((1 - share) * tau[..., k, :] + share * tau[..., k + 1, :], np.shape(v))
 
     def prepared(self, mechanism: Mechanism) -> Recorded:
-        """Times increasing, torques finite and as many."""
+        """Return the controller with increasing times and as many finite torques."""
         t = np.atleast_1d(np.asarray(self.t, dtype=float))
         tau = mechanism.checked_v(self.tau, "recorded torques")
         if t.ndim != 1 or tau.ndim < 2 or tau.shape[-2] != len(t) or (np.diff(t) <= 0).any():
@@ -240,7 +242,7 @@ def _gain(mechanism: Mechanism, gain) -> np.ndarray:
 
 
 def unactuated(mechanism: Mechanism) -> np.ndarray:
-    """Which velocities belong to the floating base, (n_v,) booleans: no motor acts there (document 003)."""
+    """Return a mask (n_v,) of the velocities of the floating base, which has no motor (document 003)."""
     free = np.zeros(mechanism.n_v, dtype=bool)
     for joint in mechanism.joints:
         if joint.name.startswith(FLOATING_BASE) or joint.type.kind == "free":
@@ -254,7 +256,7 @@ def _actuated(mechanism: Mechanism, tau, limited: bool):
 
 
 def effort_limits(mechanism: Mechanism) -> np.ndarray:
-    """Effort limit of every velocity, (n_v,), infinite where there is none."""
+    """Return the effort limit of every velocity, (n_v,), infinite where there is none."""
     limits = np.full(mechanism.n_v, np.inf)
     for joint in mechanism.joints:
         if joint.mimic is None:
@@ -263,7 +265,7 @@ def effort_limits(mechanism: Mechanism) -> np.ndarray:
 
 
 def clamped(tau: Any, limits: Any) -> Any:
-    """Torques cut at ± limits where those are finite."""
+    """Clamp torques to ± limits where those are finite."""
     cut = [
         minimum(maximum(x, -limit), limit) if np.isfinite(limit) else x
         for x, limit in zip(tau, limits, strict=True)

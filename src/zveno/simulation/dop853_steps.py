@@ -1,7 +1,7 @@
-"""DOP853 (Hairer, Nørsett, Wanner 1993) as a structured program: many adaptive steps of one state in a call.
+"""DOP853 (Hairer, Nørsett, Wanner 1993) as a structured program: many adaptive steps of one state per call.
 
 Step sizes, error estimate and dense output are those of SciPy's `DOP853`, whose tables it reads. The stages,
-those of the dense output too, are one loop, so that the equations of motion stand once in the code.
+including those of the dense output, are one loop, so that the equations of motion occur once in the code.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.math import maximum, minimum, select, sqrt
-from ..kernels.structured.build import Builder
+from ..kernels.builder import Builder
+from ..kernels.ops import maximum, minimum, sqrt, where
 from .fixed_steps import users_code
 
 if TYPE_CHECKING:
-    from ..kernels.structured.kernel import StructuredKernel
+    from ..kernels.kernel import Kernel
     from .equations import Equations
 
 N_STAGES, N_DENSE = 16, 7
-"""Rates that a step is made of, the first being known; polynomials of its dense output."""
+"""Number of rates of a step, the first being known; number of polynomials of its dense output."""
 END = 12
-"""Number of the rate at the end of a step."""
+"""Index of the rate at the end of a step."""
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
-"""What a step size is multiplied by: of the optimal factor, at least, at most (SciPy's)."""
+"""Safety factor, least and largest factor of a change of step size (SciPy's)."""
 ATTEMPTS = 100
-"""Sizes tried for one step in one call."""
+"""Largest number of step sizes tried for one step in one call."""
 TINY = 10.0 * np.finfo(float).eps
-"""Steps shorter than this share of the time cannot be told from none."""
+"""Shortest step as a share of the time; shorter ones vanish in rounding."""
 
 
 class Limits(NamedTuple):
-    """What bounds the steps of a run."""
+    """Bounds on the steps of a run."""
 
     t_end: Any
     rtol: Any
@@ -43,36 +43,36 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveSteps:
-    """So many steps in a call; code depends on the equations only."""
+    """Number of steps per call; the code depends on the equations only."""
 
     equations: Equations
     count: int
 
     @property
     def fingerprint(self) -> str:
-        """Of what determines the code."""
+        """Cache key of the code."""
         return users_code(self.equations)[0]
 
     @property
     def code_modules(self) -> tuple[str, ...]:
-        """Modules of what takes part in the equations."""
+        """Modules that the equations depend on."""
         return users_code(self.equations)[1]
 
 
-def dop853_kernel(equations: Equations, count: int) -> StructuredKernel:
-    """(t, y, ẏ, size, limits, …) → what the next steps are, at most `count`.
+def dop853_kernel(equations: Equations, count: int) -> Kernel:
+    """Return the kernel (t, y, ẏ, size, limits, …) → the next steps, at most `count`.
 
     The outputs: ends (count,) and sizes (count,) of the steps, a size of zero where none was taken; states (count,
     n_y) at the ends; dense (count, 7, n_y); ẏ at the last end; the size to try next; whether the size became too
     small; evaluations; and with constraints, whose settings c are one more input, their worst quality.
     """
-    from ..kernels.structured.kernel import compiled_structured  # not needed to import the package
+    from ..kernels.compile import compiled_structured  # not needed to import the package
 
     return compiled_structured(dop853_steps, AdaptiveSteps(equations, count))
 
 
 def dop853_steps(program: Builder, steps: AdaptiveSteps) -> None:
-    """The program of `dop853_kernel`."""
+    """Build the program of `dop853_kernel`."""
     equations, n_y, count = steps.equations, steps.equations.n_y, steps.count
     given = [program.input("t", (), 1), program.input("y", (n_y,), n_y), program.input("rate", (n_y,), n_y)]
     first_size, limits = program.input("size", (), 1), program.input("limits", (len(Limits._fields),), 4)
@@ -99,7 +99,7 @@ def dop853_steps(program: Builder, steps: AdaptiveSteps) -> None:
             h[0], stuck[0] = program.step(_attempt, t[0], size[0], limits[0])
             rates[0] = program.step(_same, rate[0])
             after[0] = program.step(_same, y[0])
-            with program.each(N_STAGES - 1) as stage:  # what is not known yet counts for nothing
+            with program.each(N_STAGES - 1) as stage:  # rates that are not known yet have zero weight
                 rates[stage + 1] = program.step(partial(np.zeros, n_y))
             with program.each(N_STAGES - 1) as stage:
                 rates[stage + 1], after[0], worst[0] = program.step(
@@ -128,10 +128,10 @@ def dop853_steps(program: Builder, steps: AdaptiveSteps) -> None:
 
 
 def tables() -> dict[str, np.ndarray]:
-    """Coefficients of the method.
+    """Return the coefficients of the method.
 
-    Of every stage those of the rates before it (16), its time in shares of the step, and whether its point is the
-    end of the step; those of the two error estimates (2, 16); those of the dense output (4, 16).
+    For every stage: weights of the rates before it (16), its time as a share of the step, and 1 if its point is the
+    end of the step. For the two error estimates: (2, 16). For the dense output: (4, 16).
     """
     from scipy.integrate import DOP853 as Method
 
@@ -174,18 +174,18 @@ def _shortest(t: Any) -> Any:
 
 
 def _start(t: Any, size: Any, stuck: Any, limits: Any) -> tuple[Any, ...]:
-    """(whether a step is to be taken, rejected sizes, size of the step that was taken, size to try)."""
+    """Return (whether to take a step, rejected sizes, size of the step taken, size to try)."""
     limit = Limits(*limits)
-    waiting = select(t[0] < limit.t_end, 1.0 - stuck[0], 0.0)
+    waiting = where(t[0] < limit.t_end, 1.0 - stuck[0], 0.0)
     size = maximum(_shortest(t[0]), minimum(size[0], limit.max_step))
     return np.array([waiting]), np.zeros(1), np.zeros(1), np.array([size])
 
 
 def _attempt(t: Any, size: Any, limits: Any) -> tuple[Any, Any]:
-    """(size of the step, at most up to the end; whether it is too short to be one)."""
+    """Return (size of the step, at most up to the end; whether it is too short)."""
     limit = Limits(*limits)
-    h = select(t[0] + size[0] > limit.t_end, limit.t_end - t[0], size[0])
-    return np.array([h]), np.array([select(size[0] < _shortest(t[0]), 1.0, 0.0)])
+    h = where(t[0] + size[0] > limit.t_end, limit.t_end - t[0], size[0])
+    return np.array([h]), np.array([where(size[0] < _shortest(t[0]), 1.0, 0.0)])
 
 
 def _stage(
@@ -199,39 +199,39 @@ def _stage(
     worst: Any,
     c: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """(the rate of a stage, the state at the end of the step as far as it is known, worst quality so far)."""
+    """Return (the rate of a stage, the state at the end of the step as far as known, worst quality so far)."""
     weights, share, is_end = stage[:N_STAGES], stage[N_STAGES], stage[N_STAGES + 1]
     point = y + h[0] * (weights @ rates.reshape(N_STAGES, -1))
     rate, quality = equations.derivative(t[0] + share * h[0], point, None, c)
-    after = np.array([select(is_end > 0.5, new, old) for new, old in zip(point, after, strict=True)])
+    after = np.array([where(is_end > 0.5, new, old) for new, old in zip(point, after, strict=True)])
     return rate, after, np.array([minimum(worst[0], quality)])
 
 
 def _judged(
     h: Any, y: Any, after: Any, rates: Any, fifth: Any, third: Any, limits: Any, rejected: Any, stuck: Any
 ) -> tuple[Any, ...]:
-    """(size to try next, whether the step is taken, whether one was rejected, whether to try again)."""
+    """Return (size to try next, whether the step is accepted, whether one was rejected, whether to retry)."""
     limit = Limits(*limits)
     scale = np.array([limit.atol + maximum(abs(a), abs(b)) * limit.rtol for a, b in zip(y, after, strict=True)])
     K = rates.reshape(N_STAGES, -1)
     a, b = (fifth @ K) / scale, (third @ K) / scale
     a2, b2 = a @ a, b @ b
     none = (a2 <= 0.0) & (b2 <= 0.0)
-    error = select(none, 0.0, h[0] * a2 / sqrt(select(none, 1.0, (a2 + 0.01 * b2) * float(len(y)))))
+    error = where(none, 0.0, h[0] * a2 / sqrt(where(none, 1.0, (a2 + 0.01 * b2) * float(len(y)))))
     accepted = error < 1.0
-    root = sqrt(sqrt(sqrt(select(error > 0.0, error, 1.0))))
+    root = sqrt(sqrt(sqrt(where(error > 0.0, error, 1.0))))
     factor = SAFETY / root
-    most = select(rejected[0] > 0.5, 1.0, MOST)
-    grown = minimum(most, select(error > 0.0, factor, MOST))
-    shrunk = select(factor > LEAST, factor, LEAST)  # also where the error is no number
-    size = h[0] * select(accepted, grown, select(error >= 1.0, shrunk, LEAST))
-    taken = select(accepted, 1.0 - stuck[0], 0.0)
-    again = select(accepted, 0.0, 1.0 - stuck[0])
-    return tuple(np.array([x]) for x in (size, taken, select(accepted, rejected[0], 1.0), again))
+    most = where(rejected[0] > 0.5, 1.0, MOST)
+    grown = minimum(most, where(error > 0.0, factor, MOST))
+    shrunk = where(factor > LEAST, factor, LEAST)  # also if the error is NaN
+    size = h[0] * where(accepted, grown, where(error >= 1.0, shrunk, LEAST))
+    taken = where(accepted, 1.0 - stuck[0], 0.0)
+    again = where(accepted, 0.0, 1.0 - stuck[0])
+    return tuple(np.array([x]) for x in (size, taken, where(accepted, rejected[0], 1.0), again))
 
 
 def _curves(h: Any, y: Any, after: Any, rates: Any, weights: Any, curves: Any, accepted: Any) -> Any:
-    """Coefficients of the dense output, (7 n_y): those of the last step where this one is not taken."""
+    """Return the coefficients of the dense output, (7 n_y): those of the last step if this one is rejected."""
     K = rates.reshape(N_STAGES, -1)
     change, first, last = after - y, h[0] * K[0], h[0] * K[END]
     rows = [change, first - change, 2.0 * change - (last + first), *(h[0] * (weights.reshape(4, N_STAGES) @ K))]
@@ -241,12 +241,12 @@ def _curves(h: Any, y: Any, after: Any, rates: Any, weights: Any, curves: Any, a
 def _moved(
     t: Any, h: Any, y: Any, after: Any, rate: Any, end_rate: Any, taken: Any, accepted: Any, limits: Any
 ) -> tuple[Any, ...]:
-    """(time, state, rate and size of the last step) after an attempt."""
+    """Return (time, state, rate and size of the last step) after an attempt."""
     limit = Limits(*limits)
-    end = select(h[0] >= limit.t_end - t[0], limit.t_end, t[0] + h[0])
+    end = where(h[0] >= limit.t_end - t[0], limit.t_end, t[0] + h[0])
     parts = ((np.array([end]), t), (after, y), (end_rate, rate), (h, taken))
     return tuple(_where(accepted, new, old) for new, old in parts)
 
 
 def _where(accepted: Any, new: Any, old: Any) -> Any:
-    return np.array([select(accepted[0] > 0.5, a, b) for a, b in zip(new, old, strict=True)])
+    return np.array([where(accepted[0] > 0.5, a, b) for a, b in zip(new, old, strict=True)])

@@ -1,4 +1,4 @@
-"""Drives between controller and joint: document 003's machine has servo drives that lag and saturate."""
+"""Drives between controller and joint: the robot of document 003 has servo drives with lag and saturation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, unknown_name
-from ..kernels.math import exp
+from ..kernels.ops import exp
 from ..mechanism import Mechanism
 from .controllers import clamped, effort_limits, unactuated
 
@@ -19,59 +19,59 @@ Advance = Callable[[Any], Any]
 
 
 class DriveModel(ABC):
-    """What turns the controller's commands (n_v,) into torques at the joints, with states z of its own.
+    """Base class of drives, which turn commands (n_v,) into torques at the joints and have states z of their own.
 
-    States are scaled to be of order one, so that one tolerance of an integrator suits them all; `physical` tells
-    them in SI units. `torque` and `affine` may be traced.
+    States are scaled to order one, so that one integrator tolerance suits them all; `physical` returns them in SI
+    units. `torque` and `affine` may be traced.
     """
 
     @abstractmethod
     def prepared(self, mechanism: Mechanism) -> DriveModel:
-        """The same drive, checked and shaped for a mechanism."""
+        """Return the same drive, checked and shaped for a mechanism."""
 
     @abstractmethod
     def states(self, mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
-        """(name, SI unit) of every state, (n_z,) pairs."""
+        """Return (name, SI unit) of every state, (n_z,) pairs."""
 
     @abstractmethod
     def initial(self, mechanism: Mechanism, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """z (..., n_z) of drives that rest and exert the torques tau (..., n_v) at q (..., n_q)."""
+        """Return z (..., n_z) of drives at rest that exert the torques tau (..., n_v) at q (..., n_q)."""
 
     @abstractmethod
     def torque(self, mechanism: Mechanism, q: Any, v: Any, z: Any, command: Any) -> tuple[Any, Any]:
-        """(τ, ż): torques at the joints (n_v,) and rates of the states (n_z,)."""
+        """Return (τ, ż): torques at the joints (n_v,) and rates of the states (n_z,)."""
 
     @abstractmethod
     def affine(
         self, mechanism: Mechanism, q: Any, v: Any, z: Any, command: Any, h: Any
     ) -> tuple[Any, Any, Advance]:
-        """(τ₀, d, advance) of one step of size h: τ = τ₀ − d v⁺, (n_v,) each, and z⁺ = advance(v⁺).
+        """Return (τ₀ (n_v,), D (n_v, n_v), advance) of one step of size h: τ = τ₀ − D v⁺ and z⁺ = advance(v⁺).
 
-        For steps that are implicit in the velocity v⁺ at their end: d ≥ 0 goes onto the diagonal of the mass
-        matrix as h d, so that stiff drives do not bound the step.
+        For steps that are implicit in the velocity v⁺ at their end: D, symmetric and not negative, is added to the
+        mass matrix as h D, so that stiff drives do not bound the step.
         """
 
     def physical(self, z: np.ndarray) -> np.ndarray:
-        """States (..., n_z) in the units of `states`."""
+        """Return the states (..., n_z) in the units of `states`."""
         return z
 
     def notes(self, mechanism: Mechanism, t: np.ndarray, z: np.ndarray) -> tuple[str, ...]:
-        """What a user must know about states z (..., n, n_z) at times t (n,)."""
+        """Return warnings about states z (..., n, n_z) at times t (n,)."""
         return ()
 
 
 @dataclass(frozen=True, eq=False)
 class ServoDrive(DriveModel):
-    """A first-order drive at every actuated joint: lag · τ̇ + τ = gain · command, never beyond ± saturation.
+    """First-order drive at every actuated joint: lag · τ̇ + τ = gain · command, never beyond ± saturation.
 
-    The command is cut before the lag, so that the torque follows it within the lag once it comes back in range.
+    The command is limited before the lag, so that the torque follows within the lag once it is back in range.
     The floating base has no drive.
 
     Attributes:
         gain: torque over command in the steady state.
         lag: time constant, s; a joint with 0 follows at once.
         saturation: N·m or N; the joints' effort limits if None.
-            Each is one number, one a velocity, or a mapping of joint names (others get gain 1, lag 0, no limit).
+            Each is a scalar, one per velocity, or a mapping of joint names (others get gain 1, lag 0, no limit).
     """
 
     gain: Any = 1.0
@@ -79,7 +79,7 @@ class ServoDrive(DriveModel):
     saturation: Any = None
 
     def prepared(self, mechanism: Mechanism) -> ServoDrive:
-        """The same drive with arrays, (n_v,) each."""
+        """Return the same drive with arrays, (n_v,) each."""
         limits = effort_limits(mechanism)
         gain = _shaped(mechanism, self.gain, 1.0, "gain")
         lag = _shaped(mechanism, self.lag, 0.0, "lag")
@@ -97,7 +97,7 @@ class ServoDrive(DriveModel):
         return ServoDrive(np.where(free, 0.0, gain), np.where(free, 0.0, lag), saturation)
 
     def states(self, mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
-        """The torque of every drive that has a lag."""
+        """Return name and unit of the torque of every drive with lag."""
         return tuple(
             (f"{name}.torque" + (f"[{k}]" if joint.n_v > 1 else ""), "N*m" if unit == "rad" else "N")
             for name in mechanism.joint_names
@@ -107,11 +107,11 @@ class ServoDrive(DriveModel):
         )
 
     def initial(self, mechanism: Mechanism, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """The torques of drives with lag."""
+        """Return the torques of drives with lag."""
         return np.asarray(tau)[..., self.lag > 0]
 
     def torque(self, mechanism: Mechanism, q: Any, v: Any, z: Any, command: Any) -> tuple[Any, Any]:
-        """Torques that follow the command."""
+        """Return torques that follow the command, and their rates."""
         goal = clamped(self.gain * command, self.saturation)
         lagging = self.lag > 0
         rate = (goal[lagging] - z) / self.lag[lagging]
@@ -120,15 +120,15 @@ class ServoDrive(DriveModel):
     def affine(
         self, mechanism: Mechanism, q: Any, v: Any, z: Any, command: Any, h: Any
     ) -> tuple[Any, Any, Advance]:
-        """Torques at the end of the step, which motion does not change."""
+        """Return the torques at the end of the step, which do not depend on the velocity."""
         goal = clamped(self.gain * command, self.saturation)
         lagging = self.lag > 0
         kept = np.array([exp(-h / lag) for lag in self.lag[lagging]])
         after = goal[lagging] + kept * (z - goal[lagging])
-        return self._with_states(goal, after), np.zeros(mechanism.n_v), lambda _: after
+        return self._with_states(goal, after), np.zeros((mechanism.n_v, mechanism.n_v)), lambda _: after
 
     def _with_states(self, goal: Any, z: Any) -> Any:
-        """Torques (n_v,): the states where there is a lag, the goal elsewhere."""
+        """Return torques (n_v,): the states where there is a lag, the goal elsewhere."""
         states = iter(z)
         return np.array([next(states) if lag else target for lag, target in zip(self.lag, goal, strict=True)])
 

@@ -11,19 +11,32 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import constraints as algebra
 from ..errors import ModelError
-from ..io.results import Result, registered
+from ..io.results import registered
+from ..report.description import Description
+from ..report.result import Result
 from ..robot_functions import RobotFunctions
-from .checks import checked_constraints
+from .checks import bilateral_constraints
 from .constraints import Constraint
 from .controllers import as_control
 from .equations import Equations
 from .inputs import QUALITY, Inputs
 from .redundancy import contradictions, named, robust_rate
+from .time_stepping.contact import Contact
+
+CLEAR_GAP = 1e3
+"""Smallest ratio of nonzero to zero eigenvalues for which the rank is clear."""
+OPEN = 1e-6
+"""Largest violation, m or rad, of a state that satisfies its constraints."""
+
+
+def is_open(violation: np.ndarray) -> bool:
+    """Return True if any state of a batch violates its constraints."""
+    return bool(abs(violation).max(initial=0.0) > OPEN)
 
 
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
-class Constrained(Result):
+class ConstrainedMotion(Result):
     """Accelerations and reactions under constraints, for any batch.
 
     Attributes:
@@ -34,6 +47,8 @@ class Constrained(Result):
         redundant: constraints that follow from others somewhere in the batch; reactions are then those of least
             norm.
         inconsistent: constraints that contradict others; accelerations are then those of least squares.
+        gap: clarity of the rank of the rows: the smallest nonzero eigenvalue of J M⁻¹ Jᵀ over the largest one that
+            counts as zero, minimum over the batch; infinite at full rank.
     """
 
     a: np.ndarray
@@ -43,12 +58,13 @@ class Constrained(Result):
     names: tuple[str, ...]
     redundant: tuple[str, ...] = ()
     inconsistent: tuple[str, ...] = ()
+    gap: float = np.inf
 
     kind = "constrained dynamics"
 
     @property
     def summary(self) -> str:
-        """One sentence."""
+        """Summary in one sentence."""
         states = int(np.prod(self.a.shape[:-1]))
         largest = abs(self.reactions).max(initial=0.0)
         rows = f"{len(self.names)} rows of constraints"
@@ -56,10 +72,21 @@ class Constrained(Result):
 
     @property
     def status(self) -> str:
-        """ "solved", or which constraints are redundant or inconsistent."""
+        """ "solved", or the fault of the constraints: open, inconsistent, of unclear rank, redundant."""
+        if is_open(self.violation):
+            worst = int(abs(self.violation).reshape(-1, len(self.names)).max(axis=0).argmax())
+            return f"open: the state violates {self.names[worst]} by {abs(self.violation).max():.3g} m or rad"
         if self.inconsistent:
             return f"inconsistent: {', '.join(self.inconsistent)}"
+        if self.gap < CLEAR_GAP:
+            return f"nearly singular: the rank of {', '.join(self.redundant)} is not clear"
         return f"redundant: {', '.join(self.redundant)}" if self.redundant else "solved"
+
+    def describe(self) -> Description:
+        """Return the description that text and pages show."""
+        from ._describe import describe_constrained
+
+        return describe_constrained(self)
 
 
 def constrained_dynamics(
@@ -71,48 +98,48 @@ def constrained_dynamics(
     *,
     t: float = 0.0,
     stabilization: float = 0.0,
-    friction: bool = False,
-) -> Constrained:
-    """Accelerations and reactions from [[M, −Jᵀ], [J, 0]] [a; R] + [H; P] = [τ; 0] (document 003).
+    joint_friction: bool = False,
+) -> ConstrainedMotion:
+    """Compute accelerations and reactions from [[M, −Jᵀ], [J, 0]] [a; R] + [H; P] = [τ; 0] (document 003).
 
     Args:
         robot: the robot.
         q, v, tau: (..., n_q), (..., n_v), (..., n_v).
-        constraints: all of them act, contacts too. Anchors that are not given are at each state's own place.
+        constraints: all of them act. Anchors that are not given are taken at each state.
         t: time, s, for constraints that move.
         stabilization: as in `simulate`.
-        friction: whether the drives' friction acts.
+        joint_friction: True if the drives' friction acts.
     """
-    equations, given = equations_of(robot, tuple(constraints), friction)
-    with np.errstate(all="ignore"):  # rows that depend on one another divide by zero, and are solved below
+    equations, given = equations_of(robot, tuple(constraints), joint_friction)
+    with np.errstate(all="ignore"):  # dependent rows divide by zero, and are solved below
         a, reactions, value, speed, quality = equations.direct(t, stabilization, q, v, tau, *given)
-    solution = Constrained(a, reactions, value, speed, equations.row_names)
-    # The kernel's own pivots say where that was a regular solution.
+    solution = ConstrainedMotion(a, reactions, value, speed, equations.row_names)
+    # The kernel's own pivots tell if the solution was regular.
     regular = quality > QUALITY
     if regular if quality.ndim == 0 else regular.all():  # `all` of a single number takes a microsecond
         return solution
     return _repaired(solution, equations, t, stabilization, q, v, tau, quality)
 
 
-def constraint_rows(
+def evaluate_constraints(
     robot: RobotFunctions, q: ArrayLike, v: ArrayLike, constraints: Sequence[Constraint], t: float = 0.0
 ) -> algebra.Rows:
-    """Values, Jacobian J (m, n_v) and bias P (m,) of constraints at one state (n_q,), (n_v,).
+    """Return values, Jacobian J (m, n_v) and bias P (m,) of constraints at one state (n_q,), (n_v,).
 
-    Anchors that are not given are where the robot is.
+    Anchors that are not given are taken at q.
     """
     mechanism = robot.mechanism
     q, v = mechanism.checked_q(q), mechanism.checked_v(v)
     state = algebra.Kinematics(mechanism, q, v)
     parts = [
         constraint.rows(state, t, constraint.anchor(mechanism, q))
-        for constraint in checked_constraints(robot, constraints)
+        for constraint in bilateral_constraints(robot, constraints)
     ]
     return algebra.stacked(parts, mechanism.n_v)
 
 
-def _repaired(solution: Constrained, equations: Equations, t, k, q, v, tau, quality) -> Constrained:
-    """The same with reactions of least norm, and faults by name, where rows depend on one another."""
+def _repaired(solution: ConstrainedMotion, equations: Equations, t, k, q, v, tau, quality) -> ConstrainedMotion:
+    """Return the solution with minimum-norm reactions and named faults where rows are dependent."""
     mechanism, shape = equations.mechanism, np.shape(quality)
     q, v, tau = (
         np.broadcast_to(np.asarray(x, dtype=float), (*shape, n))
@@ -128,16 +155,21 @@ def _repaired(solution: Constrained, equations: Equations, t, k, q, v, tau, qual
     a[bad], reactions[bad] = robust.y[..., equations.v], robust.reactions
     at_fault = contradictions(equations, t, y[bad], inputs)
     return replace(
-        solution, a=a, reactions=reactions, redundant=named(equations, robust.redundant), inconsistent=at_fault
+        solution,
+        a=a,
+        reactions=reactions,
+        redundant=named(equations, robust.redundant),
+        inconsistent=at_fault,
+        gap=float(robust.gap.min()),
     )
 
 
 class _Hashed:
-    """A constraint that equals others which lead to the same compiled equations and the same anchors."""
+    """Constraint that compares equal to others with the same compiled equations and anchors."""
 
-    def __init__(self, constraint: Constraint):
-        if not isinstance(constraint, Constraint):
-            raise ModelError(f"{constraint!r} is no constraint", element="constraints")
+    def __init__(self, constraint: Constraint | Contact):
+        if not isinstance(constraint, Constraint | Contact):
+            raise ModelError(f"{constraint!r} is not a constraint", element="constraints")
         self.constraint = constraint
 
     def _key(self):
@@ -157,7 +189,7 @@ class _Hashed:
 def equations_of(
     robot: RobotFunctions, constraints: tuple[Constraint, ...], friction: bool
 ) -> tuple[Equations, tuple[np.ndarray, ...]]:
-    """The equations by the very objects, which is quick, and else by what they say; and the anchors given."""
+    """Return the equations, looked up by object identity first and then by value, and the given anchors."""
     equations = _commanded_equations(robot, tuple(_Hashed(one) for one in constraints), friction)
     given = equations.given_anchors
     return equations, (given,) if len(given) else ()
@@ -168,14 +200,13 @@ def _commanded_equations(robot: RobotFunctions, constraints: tuple[_Hashed, ...]
     mechanism = robot.mechanism
     control = as_control(lambda t, q, v: v, mechanism)  # the torques are given as the outside command
     return Equations(
-        robot, checked_constraints(robot, [one.constraint for one in constraints]), control, None, friction
+        robot, bilateral_constraints(robot, [one.constraint for one in constraints]), control, None, friction
     )
 
 
 def batch_settings(equations: Equations, q: np.ndarray, k: float) -> np.ndarray:
-    """Settings c of every configuration of a batch, (..., n_c), each anchored at its own place."""
-    c = np.ones((*q.shape[:-1], equations.n_c))
-    c[..., 0] = k
-    if equations.n_c > 1 + equations.n_rows:
-        c[..., 1 + equations.n_rows :] = equations.anchors(q)
+    """Return the settings c of every configuration of a batch, (..., n_c), each anchored at its own pose."""
+    c = np.full((*q.shape[:-1], equations.n_c), k)
+    if equations.n_c > 1:
+        c[..., 1:] = equations.anchors(q)
     return c

@@ -1,12 +1,12 @@
-"""Derivatives of constrained dynamics: how accelerations and reactions change with q, v and τ.
+"""Derivatives of constrained dynamics: accelerations and reactions by q, v and τ.
 
-With M a + H − JᵀR = τ and J a + P = 0, what remains of both equations when q or v change while a and R are held is
+With M a + H − JᵀR = τ and J a + P = 0, the residuals of both equations for changed q or v and fixed a and R are
 g = ∂(M a + H)/∂x − ∂(JᵀR)/∂x and c = ∂(J a + P)/∂x; then
 
     [[M, −Jᵀ], [J, 0]] [∂a; ∂R] = −[g; c].
 
-∂(M a + H) are the derivatives of inverse dynamics by composite bodies; the rows of constraints, whatever they are,
-are differentiated on the tape. All of it is one kernel.
+∂(M a + H) are the derivatives of inverse dynamics by composite bodies; constraint rows of any type are
+differentiated on the tape. All of it is one kernel.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ..algorithms import linear
 from ..algorithms.drives import FRICTION_SMOOTHING, friction_slope
 from ..algorithms.inverse_dynamics_derivatives import inverse_dynamics_derivatives
 from ..errors import ZvenoError
+from ..kernels.compile import compiled_program
 from ..kernels.derivatives import jacobian
-from ..kernels.door import compiled_program
 from ..kernels.kernel import Kernel
 from ..kernels.program import Program
 from ..kernels.trace import call, trace
 from ..robot_functions import RobotFunctions
 from .constraints import Constraint
-from .dynamics import constrained_dynamics, equations_of
+from .dynamics import constrained_dynamics, equations_of, is_open
 from .equations import Equations
 from .inputs import QUALITY
 
 
-class ConstrainedSlopes(NamedTuple):
-    """Derivatives of accelerations a (n_v,) and reactions R (m,), by q in its tangent; anchors are held."""
+class ConstrainedDerivatives(NamedTuple):
+    """Derivatives of accelerations a (n_v,) and reactions R (m,), by q in its tangent, with fixed anchors."""
 
     da_dq: np.ndarray
     """(..., n_v, n_v)"""
@@ -60,12 +60,12 @@ def constrained_dynamics_derivatives(
     *,
     t: float = 0.0,
     stabilization: float = 0.0,
-    friction: bool = False,
-) -> ConstrainedSlopes:
-    """Derivatives of what `constrained_dynamics` gives, by q (in its tangent), v and τ, for any batch.
+    joint_friction: bool = False,
+) -> ConstrainedDerivatives:
+    """Compute the derivatives of `constrained_dynamics` by q (in its tangent), v and τ, for any batch.
 
-    Anchors that are not given are at each state's own place, and stay there: a foot that stands at q is held where
-    it stands, not where a changed q would put it.
+    Anchors that are not given are taken at each state and then fixed: a foot that stands at q stays there, and does
+    not move with q.
 
     Args:
         robot: the robot.
@@ -73,54 +73,66 @@ def constrained_dynamics_derivatives(
         constraints: all of them act, with the robot's loops.
         t: time, s, for constraints that move.
         stabilization: as in `simulate`.
-        friction: whether the drives' friction acts.
+        joint_friction: True if the drives' friction acts.
 
     Raises:
         ZvenoError: rows of constraints follow from others: their reactions are not unique and have no derivatives.
+            Or the state violates the constraints.
     """
-    equations, given = equations_of(robot, tuple(constraints), friction)
+    equations, given = equations_of(robot, tuple(constraints), joint_friction)
     with np.errstate(all="ignore"):  # redundant rows divide by zero, and are refused below
-        *slopes, quality = _kernel(equations)(t, stabilization, q, v, tau, *given)
-    if np.any(quality <= QUALITY):  # a state that is not finite has no quality, and stays so
+        *slopes, value, quality = _kernel(equations)(t, stabilization, q, v, tau, *given)
+    given_states = [np.isfinite(np.asarray(x, dtype=float)).all(axis=-1) for x in (q, v, tau)]
+    if np.any(~(quality > QUALITY) & np.logical_and.reduce(np.broadcast_arrays(*given_states))):
         redundant = constrained_dynamics(
-            robot, q, v, tau, constraints, t=t, stabilization=stabilization, friction=friction
+            robot, q, v, tau, constraints, t=t, stabilization=stabilization, joint_friction=joint_friction
         ).redundant
         raise ZvenoError(
             f"some follow from others ({', '.join(redundant)}), and their reactions have no derivatives",
             element="constraints",
             remedy="Leave out what is redundant: a Weld instead of many PointContacts of one body",
         )
-    return ConstrainedSlopes(*slopes)
+    if is_open(value):
+        raise ZvenoError(
+            f"the state violates them by {abs(value).max():.3g} m or rad",
+            element="constraints",
+            remedy="Give a state that satisfies them: simulate(duration=0) moves one onto them",
+        )
+    return ConstrainedDerivatives(*slopes)
 
 
 @lru_cache(maxsize=32)
 def _kernel(equations: Equations) -> Kernel:
-    """(t, k, q, v, τ, given anchors) → the six derivatives and the quality of the rows."""
+    """Return the kernel (t, k, q, v, τ, given anchors) → six derivatives, violation and quality of the rows."""
     return compiled_program(trace(*derivatives_and_inputs(equations), name="constrained_dynamics_derivatives"))
 
 
 def derivatives_and_inputs(equations: Equations) -> tuple[Callable[..., Any], dict[str, tuple[int, ...]]]:
-    """What the kernel is traced from: the function of one state, and the shapes of its inputs."""
+    """Return the traced function of one state for the kernel, and the shapes of its inputs."""
     mechanism, held = equations.mechanism, _held_equations(equations)
 
     def run(t, k, q, v, tau, given=()):
         anchors = equations.anchors_at(q, given)
-        c = np.concatenate([np.array([k]), np.ones(equations.n_rows), anchors])
+        c = np.concatenate([np.array([k]), anchors])
         _, acting, _ = equations.forces(t, q, v, None, tau)
-        a, R, _, _, quality, J = equations.solved(t, q, v, acting, c)
+        a, R, value, _, quality, J = equations.solved(t, q, v, acting, c)
         pulled_by_q, pulled_by_v, rows_by_q, rows_by_v = call(held, t, k, q, v, a, R, anchors)
         tangent = mechanism.tangent(q)
         torque_by_q, torque_by_v, M = inverse_dynamics_derivatives(equations.dynamic, q, v, a)
         if equations.friction:
             torque_by_v = torque_by_v + np.diag(friction_slope(mechanism, v, FRICTION_SMOOTHING))
-        return *_solved(
-            linear.inverse(M),
-            J,
-            torque_by_q - pulled_by_q @ tangent,
-            torque_by_v - pulled_by_v,
-            rows_by_q @ tangent,
-            rows_by_v,
-        ), quality
+        return (
+            *_solved(
+                linear.inverse(M),
+                J,
+                torque_by_q - pulled_by_q @ tangent,
+                torque_by_v - pulled_by_v,
+                rows_by_q @ tangent,
+                rows_by_v,
+            ),
+            value,
+            quality,
+        )
 
     inputs: dict[str, tuple[int, ...]] = {"t": (), "k": (), "q": (mechanism.n_q,), "v": (mechanism.n_v,)}
     inputs["tau"] = (mechanism.n_v,)
@@ -130,7 +142,7 @@ def derivatives_and_inputs(equations: Equations) -> tuple[Callable[..., Any], di
 
 
 def _solved(M_inverse: Any, J: Any, g_q: Any, g_v: Any, c_q: Any, c_v: Any) -> tuple[Any, ...]:
-    """The six derivatives: ∂a/∂τ = M⁻¹ − M⁻¹Jᵀ Λ J M⁻¹ and ∂R/∂τ = −Λ J M⁻¹ with Λ = (J M⁻¹ Jᵀ)⁻¹ give the rest."""
+    """Return the six derivatives, by ∂a/∂τ = M⁻¹ − M⁻¹Jᵀ Λ J M⁻¹ and ∂R/∂τ = −Λ J M⁻¹ with Λ = (J M⁻¹ Jᵀ)⁻¹."""
     m = len(J)
     if not m:
         none = np.zeros((0, len(M_inverse)))
@@ -150,11 +162,11 @@ def _solved(M_inverse: Any, J: Any, g_q: Any, g_v: Any, c_q: Any, c_v: Any) -> t
 
 
 def _held_equations(equations: Equations) -> Program:
-    """∂(JᵀR) and ∂(J a + P + 2k φ̇ + k² φ) by q and v, with a, R and anchors held: four arrays."""
-    mechanism, n_c = equations.mechanism, equations.n_c - 1 - equations.n_rows
+    """Return ∂(JᵀR) and ∂(J a + P + 2k φ̇ + k² φ) by q and v, with fixed a, R and anchors: four arrays."""
+    mechanism, n_c = equations.mechanism, equations.n_c - 1
 
     def run(t, k, q, v, a, R, anchors):
-        c = np.concatenate([np.array([k]), np.ones(equations.n_rows), np.asarray(anchors)])
+        c = np.concatenate([np.array([k]), np.asarray(anchors)])
         rows = equations.rows(t, q, v, c)
         rate = rows.J @ v + rows.rate
         return rows.J.T @ R, rows.J @ a + rows.bias + 2.0 * k * rate + k * k * rows.value

@@ -1,7 +1,7 @@
-"""The equations of motion of a run as one traced function of the flat state y (`layout`).
+"""Equations of motion of a run as one traced function of the flat state y (`layout`).
 
-All that varies inside a run beside the state (a command computed outside, which constraints are active, what they
-are anchored to) are inputs, so that one kernel serves the whole run and all runs like it.
+Everything else that varies between runs (an external command, constraint anchors) is an input, so that one kernel
+serves all runs of the same structure.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ from ..algorithms import energy
 from ..algorithms.drives import FRICTION_SMOOTHING
 from ..algorithms.factors import BodyFactors, MassFactors
 from ..algorithms.forward_dynamics import forward_dynamics
+from ..algorithms.inverse_dynamics import inverse_dynamics
+from ..algorithms.motion import AT_REST
 from ..algorithms.springs import has_springs, spring_energy, spring_torque
-from ..algorithms.velocities import AT_REST
 from ..io.results import hash_of
-from ..kernels.door import compiled, compiled_program
+from ..kernels.compile import compiled, compiled_program
 from ..kernels.kernel import Kernel
+from ..kernels.ops import greater, minimum, where
 from ..kernels.program import Program
 from ..kernels.trace import trace
 from ..mechanism import Mechanism
@@ -32,21 +34,30 @@ from .factoring import cheaper_factors
 from .layout import Layout
 from .motion import base_motion
 
+ROUNDING = 1e-12
+"""Share of the mechanism's size below which entries of J are rounding: a plane loop that is not aligned with the
+world axes leaves 1e-17 in directions in which it cannot move."""
+
 
 @dataclass(frozen=True, eq=False)
 class Equations(Layout):
-    """The equations of a run: traced functions of one state, and their kernels."""
+    """Equations of a run: traced functions of one state, and their kernels."""
 
     factors: type[MassFactors] | type[BodyFactors] | None = None
-    """how constrained equations are factored; None for whichever is cheaper"""
-    _steps: dict[tuple[str, int, int], Kernel] = field(default_factory=dict, init=False, repr=False)
+    """factorisation of constrained equations; None for the cheaper one"""
+    _steps: dict[tuple[int, ...], Kernel] = field(default_factory=dict, init=False, repr=False)
 
     # --- traced functions of one state
 
     @cached_property
     def dynamic(self) -> Mechanism:
-        """Fewer bodies, same motion."""
+        """Mechanism with fewer bodies and the same motion."""
         return reduced(self.mechanism).mechanism
+
+    @cached_property
+    def _rounding(self) -> float:
+        """Length below which a row of J is rounding."""
+        return ROUNDING * (1.0 + _reach(self.mechanism))
 
     @cached_property
     def _factors(self) -> type[MassFactors] | type[BodyFactors]:
@@ -56,7 +67,7 @@ class Equations(Layout):
         return y[self.q], y[self.v], y[self.z]
 
     def forces(self, t: Any, q: Any, v: Any, z: Any, u: Any) -> tuple[Any, Any, Any]:
-        """(torques of drives or control, what acts on the joints after friction, ż)."""
+        """Return (torques of drives or control, torques on the joints after friction, ż)."""
         tau: Any = np.zeros(self.mechanism.n_v)
         if self.control is not None:
             tau = self.control.torque(self.mechanism, t, q, v) if self.control.traced else u
@@ -69,20 +80,20 @@ class Equations(Layout):
         return tau, acting, rate
 
     def _sprung(self, q, acting):
-        """With what the springs of the joints exert; their energy counts as potential, not as work."""
+        """Add the torques of joint springs; their energy counts as potential, not as work."""
         return acting + spring_torque(self.mechanism, q) if has_springs(self.mechanism) else acting
 
     def _carried(self, t):
-        """The mechanism as seen from its base, and how the base moves."""
+        """Return the mechanism in its base frame, and the motion of the base."""
         if self.moving_base is None:
             return self.dynamic, AT_REST
         R, motion = base_motion(self.moving_base, t)
         return replace(self.dynamic, gravity=R.T @ self.dynamic.gravity), motion
 
     def rows(self, t: Any, q: Any, v: Any, c: Any) -> algebra.Rows:
-        """The rows of all constraints."""
+        """Return the rows of all constraints."""
         state = algebra.Kinematics(self.mechanism, q, v)
-        anchors = c[1 + self.n_rows :]
+        anchors = c[1:]
         parts = [
             constraint.rows(state, t, anchors[held])
             for constraint, held in zip(self.constraints, self.anchor_slices, strict=True)
@@ -90,7 +101,7 @@ class Equations(Layout):
         return algebra.stacked(parts, self.mechanism.n_v)
 
     def solved(self, t: Any, q: Any, v: Any, acting: Any, c: Any) -> tuple[Any, ...]:
-        """(a, reactions, φ, φ̇, quality)."""
+        """Return (a, reactions, φ, φ̇, quality)."""
         mechanism, base = self._carried(t)
         acting = self._sprung(q, acting)
         if not self.constraints:
@@ -101,28 +112,45 @@ class Equations(Layout):
         wanted = -(rows.bias + 2.0 * c[0] * rate + c[0] * c[0] * rows.value)
         factors = self._factors(mechanism, q)
         force = factors.force(v, acting, base=base)
-        slips = [
-            algebra.Slip(row, c[at], algebra.slip_direction(rate[row + 1 : row + 3], c[at + 1 : at + 3], c[at + 3]))
-            for _, row, at, _ in self.sliding
-        ]
-        solution = algebra.solve(factors, force, rows.J, wanted, c[1 : 1 + self.n_rows], slips)
-        return solution.a, solution.reactions, rows.value, rate, solution.quality, rows.J
+        solution = algebra.solve(factors, force, rows.J, wanted)
+        quality = solution.quality
+        for share in self.moving(rows.J):
+            quality = minimum(quality, share)
+        return solution.a, solution.reactions, rows.value, rate, quality, rows.J
+
+    def moving(self, J: Any) -> list[Any]:
+        """Return 1 for every row of J (m, n_v) that moves something, 0 for a row of rounding errors."""
+        return [where(greater(row @ row, self._rounding**2), 1.0, 0.0) for row in J]
 
     def schur(self, t: Any, q: Any, v: Any, acting: Any, J: Any) -> tuple[Any, Any, Any]:
-        """(accelerations without constraints, M⁻¹Jᵀ, J M⁻¹ Jᵀ)."""
+        """Return (accelerations without constraints, M⁻¹Jᵀ, J M⁻¹ Jᵀ)."""
         mechanism, base = self._carried(t)
         factors = self._factors(mechanism, q)
         return algebra.schur(factors, factors.force(v, self._sprung(q, acting), base=base), J)
 
+    def power(self, q: Any, v: Any, a: Any, acting: Any) -> Any:
+        """Return the power on the robot except that of reactions, W; a moving base adds inertial forces.
+
+        Energies are those seen from the base, so that forces of inertia and the turning of gravity work too: what
+        accelerates the robot as if its base were at rest, less its springs.
+        """
+        if self.moving_base is None:
+            return v @ acting
+        return v @ (inverse_dynamics(self.dynamic, q, v, a) - self._sprung(q, np.zeros(self.mechanism.n_v)))
+
     def derivative(self, t: Any, y: Any, u: Any = None, c: Any = None) -> tuple[Any, Any]:
-        """(ẏ, quality of the constraints)."""
+        """Return (ẏ, quality of the constraints)."""
         q, v, z = self._split(y)
         q = self.mechanism.normalized(q)
         _, acting, z_rate = self.forces(t, q, v, z, u)
         a, reactions, _, _, quality, J = self.solved(t, q, v, acting, c)
         parts = [self.mechanism.tangent(q) @ v, a, z_rate]
         if self.works:
-            parts.append(np.array([v @ acting + reactions @ (J @ v) if len(reactions) else v @ acting]))
+            with np.errstate(invalid="ignore"):  # the reaction of a row that moves nothing is not a number
+                power = self.power(q, v, a, acting)
+                if len(reactions) and self.moving_base is None:
+                    power = power + reactions @ (J @ v)
+                parts.append(np.array([power]))
         return np.concatenate(parts), quality
 
     # --- kernels
@@ -136,13 +164,13 @@ class Equations(Layout):
         return inputs
 
     def named(self, arrays: Sequence[Any], n: int = 2) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The first n arrays that a kernel is given, and those of u and c that are there, by name."""
+        """Return the first n arrays of a kernel call, and u and c, if present, by name."""
         extra = [name for name, there in (("u", self.commanded), ("c", bool(self.constraints))) if there]
         return tuple(arrays[:n]), dict(zip(extra, arrays[n:], strict=True))
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """Changes with everything that the equations are traced from; None where functions of the user are."""
+        """Cache key of everything that the equations are traced from; None with user functions."""
         control = self.control if self.control is not None and self.control.traced else None
         parts: list[Any] = [part for constraint in self.constraints for part in constraint.structure]
         for source in (control, self.drive):
@@ -158,42 +186,33 @@ class Equations(Layout):
         return tuple({type(part).__module__ for part in (*self.constraints, self.control, self.drive) if part})
 
     def _compiled(self, function: Callable, inputs: dict[str, tuple[int, ...]], name: str, *options: Any) -> Kernel:
-        """The kernel of function(equations, *options, *arrays), traced only if it was never built before."""
+        """Return the kernel of function(equations, *options, *arrays), traced only if it was never built before."""
         if self.fingerprint is None:
             return compiled_program(trace(partial(function, self, *options), inputs, name=name))
         return compiled(function, inputs, constants=(self, *options), name=name)
 
     @cached_property
     def rhs(self) -> Kernel:
-        """(t, y, …) → ẏ, and the quality if there are constraints."""
+        """Kernel (t, y, …) → ẏ, and the quality if there are constraints."""
         return self._compiled(_rhs, self._inputs(), "rhs")
 
-    def steps(self, method: str, n_samples: int = 1, every: int = 1) -> Kernel:
-        """Many steps of a method in one call, see `fixed_steps.fixed_steps_kernel`."""
+    def steps(self, n_samples: int = 1, every: int = 1) -> Kernel:
+        """Return the kernel of many rk4 steps, see `fixed_steps.fixed_steps_kernel`."""
         from .fixed_steps import fixed_steps_kernel
 
-        key = method, n_samples, every
+        key = n_samples, every
         if key not in self._steps:
-            self._steps[key] = fixed_steps_kernel(self, method, n_samples, every)
+            self._steps[key] = fixed_steps_kernel(self, n_samples, every)
         return self._steps[key]
 
     def dop853(self, count: int) -> Kernel:
-        """Adaptive steps in one call, see `dop853_steps.dop853_kernel`."""
+        """Return the kernel of adaptive steps, see `dop853_steps.dop853_kernel`."""
         from .dop853_steps import dop853_kernel
 
-        key = "dop853", count, 1
+        key = (count,)
         if key not in self._steps:
             self._steps[key] = dop853_kernel(self, count)
         return self._steps[key]
-
-    @cached_property
-    def carried(self) -> Kernel:
-        """(q, v, v after, h) → q in the middle and at the end of a step (`integrators.carried`)."""
-        from .integrators import carried
-
-        n_q, n_v = self.mechanism.n_q, self.mechanism.n_v
-        inputs = {"q": (n_q,), "v": (n_v,), "after": (n_v,), "h": ()}
-        return compiled(carried, inputs, constants=(self.mechanism,))
 
     def _anchors(self, q) -> np.ndarray:
         parts = [np.asarray(one.anchor(self.mechanism, q)) for one in self.constraints]
@@ -201,12 +220,12 @@ class Equations(Layout):
 
     @cached_property
     def anchors(self) -> Kernel:
-        """q → the anchors of all constraints at that configuration, for batches."""
+        """Kernel q → the anchors of all constraints at that configuration, for batches."""
         return compiled_program(trace(self._anchors, {"q": (self.mechanism.n_q,)}, name="anchors"))
 
     @cached_property
     def given_anchors(self) -> np.ndarray:
-        """Those numbers among the anchors that do not depend on the configuration."""
+        """Anchor values that do not depend on the configuration."""
         given: list[float] = []
 
         def run(q):
@@ -217,16 +236,16 @@ class Equations(Layout):
         return np.array(given)
 
     def anchors_at(self, q: Any, given: Any = ()) -> Any:
-        """The anchors of all constraints at q, those of `given_anchors` taken from `given`."""
+        """Return the anchors of all constraints at q, those of `given_anchors` taken from `given`."""
         left = iter(given)
         return np.array([next(left) if isinstance(x, float) else x for x in self._anchors(q)])
 
     @cached_property
     def direct(self) -> Kernel:
-        """(t, k, q, v, u, given anchors) → what `solution` says, all constraints active and anchored at q."""
+        """Kernel (t, k, q, v, u, given anchors) → outputs of `solution`, all constraints anchored at q."""
 
         def run(t, k, q, v, u, given=()):
-            c = np.concatenate([np.array([k]), np.ones(self.n_rows), self.anchors_at(q, given)])
+            c = np.concatenate([np.array([k]), self.anchors_at(q, given)])
             _, acting, _ = self.forces(t, q, v, None, u)
             return self.solved(t, q, v, acting, c)[:5]
 
@@ -238,7 +257,7 @@ class Equations(Layout):
 
     @property
     def solution_program(self) -> Program:
-        """(t, y, …) → a, reactions, φ, φ̇ and quality."""
+        """Program (t, y, …) → a, reactions, φ, φ̇ and quality."""
         return trace(partial(_solution, self), self._inputs(), name="solution")
 
     @cached_property
@@ -248,13 +267,26 @@ class Equations(Layout):
 
     @cached_property
     def report(self) -> Kernel:
-        """(t, y, …) → a, tau, reactions, φ, φ̇, kinetic and potential energy."""
+        """Kernel (t, y, …) → a, tau, reactions, φ, φ̇, kinetic and potential energy."""
         return self._compiled(_report, self._inputs(), "report")
 
     @cached_property
+    def rows_of(self) -> Kernel:
+        """Kernel (t, y, c) → J, zero in rows of rounding errors."""
+        inputs: dict[str, tuple[int, ...]] = {"t": (), "y": (self.n_y,), "c": (self.n_c,)}
+        return self._compiled(_rows_of, inputs, "rows_of")
+
+    @cached_property
     def terms(self) -> Kernel:
-        """(t, y, …) → ẏ without constraints, M⁻¹Jᵀ, J M⁻¹ Jᵀ, J, φ, φ̇, and P: for a solution in least squares."""
+        """Kernel (t, y, …) → ẏ without constraints, M⁻¹Jᵀ, J M⁻¹ Jᵀ, J, φ, φ̇, and P, for least squares."""
         return self._compiled(_terms, self._inputs(), "terms")
+
+
+def _reach(mechanism: Mechanism) -> float:
+    """Return an upper bound of the lever arms with prismatic joints at zero, m."""
+    placed = [T for joint in mechanism.joints for T in (joint.T_parent_joint, joint.T_joint_child)]
+    placed += [frame.T_link_frame for frame in mechanism.frames]
+    return float(sum(np.linalg.norm(T[:3, 3]) for T in placed))
 
 
 def _plain(part: Any) -> Any:
@@ -271,7 +303,7 @@ def _rhs(equations: Equations, *arrays: Any) -> Any:
 
 
 def _at(equations: Equations, arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """(t, q, v, torques of drives or control, what acts on the joints, ż, c)."""
+    """Return (t, q, v, torques of drives or control, torques on the joints, ż, c)."""
     (t, y), inputs = equations.named(arrays)
     q, v, z = y[equations.q], y[equations.v], y[equations.z]
     return t, q, v, *equations.forces(t, q, v, z, inputs.get("u")), inputs.get("c")
@@ -290,13 +322,20 @@ def _report(equations: Equations, *arrays: Any) -> Any:
     return a, tau, reactions, value, rate, kinetic, potential
 
 
+def _rows_of(equations: Equations, t: Any, y: Any, c: Any) -> Any:
+    q = equations.mechanism.normalized(y[equations.q])
+    J = equations.rows(t, q, y[equations.v], c).J
+    return J * np.array(equations.moving(J))[:, None]
+
+
 def _terms(equations: Equations, *arrays: Any) -> Any:
     (t, y), inputs = equations.named(arrays)
     q = equations.mechanism.normalized(y[equations.q])
     v, z = y[equations.v], y[equations.z]
     _, acting, z_rate = equations.forces(t, q, v, z, inputs.get("u"))
     rows = equations.rows(t, q, v, inputs.get("c"))
-    free, W, A = equations.schur(t, q, v, acting, rows.J)
-    power = [np.array([v @ acting])] if equations.works else []
+    J = rows.J * np.array(equations.moving(rows.J))[:, None]
+    free, W, A = equations.schur(t, q, v, acting, J)
+    power = [np.array([equations.power(q, v, free, acting)])] if equations.works else []
     y_rate = np.concatenate([equations.mechanism.tangent(q) @ v, free, z_rate, *power])
-    return y_rate, W, A, rows.J, rows.value, rows.J @ v + rows.rate, rows.bias
+    return y_rate, W, A, J, rows.value, rows.J @ v + rows.rate, rows.bias

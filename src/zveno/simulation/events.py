@@ -1,4 +1,4 @@
-"""Events of the user: functions of (t, q, v) whose zeros are found and reported."""
+"""User events: functions of (t, q, v) whose zeros are found and reported."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ZvenoError
-from ..kernels.door import compiled_program
+from ..kernels.compile import compiled_program
 from ..kernels.kernel import Kernel
 from ..kernels.trace import trace
 from .equations import Equations
 
 ZERO = 1e-12
-"""A value below this share of the largest one seen counts as zero: a machine at rest crosses nothing by rounding"""
+"""Share of the largest value seen below which a value counts as zero, so that rounding at rest does not cross."""
 
 States = Callable[[np.ndarray], np.ndarray]
 """y (n, n_y) at the given times (n,) of a step"""
@@ -23,16 +23,16 @@ States = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """A function of (t, q, v) whose zero is found and reported.
+    """Event at a zero of a function of (t, q, v), which is found and reported.
 
     Attributes:
         function: returns one finite number.
-        name: what the report calls it.
-        direction: 1 only where it rises, −1 only where it falls, 0 both.
-        terminal: whether the run ends there; of a batch, each run at its own time.
-        traced: whether the function can be traced (`zveno.kernels.math`; it must be pure): it is then compiled, and
-            evaluated for many steps, and all runs of a batch, at once. Others are called for every step of every
-            run, with one state each: a few microseconds that a batch does not share.
+        name: name in reports.
+        direction: 1 for rising, −1 for falling, 0 for both.
+        terminal: True to end the run there; in a batch, each run at its own time.
+        traced: True if the function can be traced (`zveno.kernels.ops`; it must be pure): it is then compiled, and
+            evaluated for many steps and all runs of a batch at once. Other functions are called once per step and
+            run, a few microseconds each.
     """
 
     function: Callable[[float, np.ndarray, np.ndarray], float]
@@ -43,25 +43,22 @@ class Event:
 
 
 class Crossing(NamedTuple):
-    """An event's function reaches zero."""
+    """Zero of an event function."""
 
     t: float
     number: int
     """of the event"""
-    sign: int
-    """of the function afterwards: 0 where it stays at zero"""
-    rises: bool
     wanted: bool
-    """whether the event asks for this direction"""
+    """True if the event asks for this direction"""
     terminal: bool
-    """whether the run ends here"""
+    """True if the run ends here"""
 
 
 class EventTracker:
-    """The sign of every event's function along a run.
+    """Tracker of the signs of all event functions along a run.
 
     A crossing is a sign that differs from the last one that was not zero, so that a zero at the boundary of a step
-    is seen once. A zero at the start of the run is none.
+    is seen once. A zero at the start of the run does not count.
     """
 
     equations: Equations
@@ -75,18 +72,13 @@ class EventTracker:
                 )
         self.equations, self.events = equations, tuple(events)
         self._largest = [0.0] * len(self.events)
-        self._sign = self._last = [0] * len(self.events)
+        self._sign = [0] * len(self.events)
         self._kernels = {i: _compiled(equations, event) for i, event in enumerate(self.events) if event.traced}
 
-    def start(self, t: float, y: np.ndarray) -> None:
-        """The run starts at a state (n_y,)."""
-        self._sign = self._signs_at(t, y)
-
     def crossings(self, times: np.ndarray, states: States, Y: np.ndarray) -> list[Crossing]:
-        """Crossings between consecutive times (n,) with states Y (n, n_y), in the order of time.
+        """Return the crossings between consecutive times (n,) with states Y (n, n_y), in the order of time.
 
-        No function is asked beyond the first terminal one. Then `reach` has to be called with those that the run
-        reaches, or `finish` if it reaches the last time.
+        No function is evaluated beyond the first terminal crossing.
         """
         if self.compiled:
             return self._seen_together(times, states, Y)
@@ -99,17 +91,17 @@ class EventTracker:
                 sign = self._sign_of(i, value)
                 if k and signs[i] and sign != signs[i]:
                     at = self._located(i, times[k - 1 : k + 1], (last_values[i], value), states)
-                    crossings.append(self._crossing(at, i, sign, signs[i]))
+                    crossings.append(self._crossing(at, i, signs[i]))
                 last_values[i] = value
                 if k:
                     signs[i] = sign
             if any(crossing.terminal for crossing in crossings):
                 break
-        self._last = signs
+        self._sign = signs
         return sorted(crossings, key=lambda one: one.t)
 
     def _seen_together(self, times: np.ndarray, states: States, Y: np.ndarray) -> list[Crossing]:
-        """`crossings` of compiled functions: all signs at once, then those that change, one by one."""
+        """Return the `crossings` of compiled functions: all signs at once, then each change by itself."""
         values = self.values(times, Y)
         finite = np.isfinite(values).all(axis=-1)
         n = len(times) if finite.all() else int(np.argmin(finite))
@@ -123,23 +115,23 @@ class EventTracker:
             if k > last:
                 break
             at = self._located(i, times[before : k + 1], values[before : k + 1, i], states)
-            crossings.append(self._crossing(at, i, int(signs[k, i]), int(signs[before, i])))
+            crossings.append(self._crossing(at, i, int(signs[before, i])))
             if crossings[-1].terminal:
-                last = k  # what others do in the same step counts
+                last = k  # crossings of other events in the same step count
         if last == n - 1 and n < len(times):
             i = int(np.argmin(np.isfinite(values[n])))
             self._finite(self.events[i], float(times[n]), float(values[n, i]))
-        self._last, self._largest = signs[last].tolist(), largest[last].tolist()
+        self._sign, self._largest = signs[last].tolist(), largest[last].tolist()
         return sorted(crossings, key=lambda one: one.t)
 
     def _located(self, i: int, times: np.ndarray, values: Sequence[float] | np.ndarray, states: States) -> float:
-        """When between two times a function with these values there is zero; at the second if they do not tell."""
+        """Return the zero of a function between two times; the second time if the values have no sign change."""
         if not values[0] * values[1] < 0:
             return float(times[1])
         return first_zero(lambda t: self._value(i, t, states), float(times[0]), float(times[1]))
 
     def begin(self, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Signs and sizes of all functions at the start of runs (k, n_y): (k, events) each."""
+        """Return signs and magnitudes of all functions at the start of runs (k, n_y): (k, events) each."""
         if self.compiled:
             values = self.values(np.zeros(()), Y)
             if not np.isfinite(values).all():
@@ -152,51 +144,38 @@ class EventTracker:
 
     @property
     def compiled(self) -> bool:
-        """Whether all functions are."""
+        """True if every event function is compiled."""
         return len(self._kernels) == len(self.events)
 
     def values(self, times: Any, Y: np.ndarray) -> np.ndarray:
-        """All functions, which are compiled, at times (n,) and states (..., n, n_y): (..., n, events)."""
-        with np.errstate(all="ignore"):  # what is not finite is named where a run comes there
+        """Return all compiled functions at times (n,) and states (..., n, n_y): (..., n, events)."""
+        with np.errstate(all="ignore"):  # values that are not finite are named if a run reaches them
             return np.stack([self._kernels[i](times, Y) for i in range(len(self.events))], axis=-1)
 
     def remember(self, signs: list[int], largest: list[float]) -> None:
-        """Go on with a run of which this is known."""
-        self._sign, self._last, self._largest = list(signs), list(signs), list(largest)
+        """Continue with a run, given its signs and largest values."""
+        self._sign, self._largest = list(signs), list(largest)
 
     @property
     def remembered(self) -> tuple[list[int], list[float]]:
-        """Signs of all functions where the run is, and their largest values so far."""
+        """Signs of all functions at the current state, and their largest values so far."""
         return self._sign, self._largest
 
-    def reach(self, crossings: Sequence[Crossing]) -> None:
-        """The run has passed the given crossings."""
-        for one in crossings:
-            self._sign[one.number] = one.sign
-
-    def finish(self) -> None:
-        """The run has reached the end of the step."""
-        self._sign = self._last
-
     def jump(self, t: float, y: np.ndarray) -> list[Crossing]:
-        """Crossings by a jump of the state at a time, to y (n_y,)."""
-        if not self.events:
-            return []
-        before, self._sign = self._sign, self._signs_at(t, y)
+        """Return the crossings caused by a jump of the state to y (n_y,) at a time."""
+        before = self._sign
+        self._sign = [self._sign_of(i, self._call(event, t, y)) for i, event in enumerate(self.events)]
         pairs = enumerate(zip(before, self._sign, strict=True))
-        return [self._crossing(t, i, sign, last) for i, (last, sign) in pairs if last and sign != last]
+        return [self._crossing(t, i, last) for i, (last, sign) in pairs if last and sign != last]
 
-    def _crossing(self, t: float, i: int, sign: int, before: int) -> Crossing:
-        event, rises = self.events[i], before < 0
-        wanted = event.direction in (0, 1 if rises else -1)
-        return Crossing(t, i, sign, rises, wanted, wanted and event.terminal)
+    def _crossing(self, t: float, i: int, before: int) -> Crossing:
+        event = self.events[i]
+        wanted = event.direction in (0, 1 if before < 0 else -1)
+        return Crossing(t, i, wanted, wanted and event.terminal)
 
     def _sign_of(self, i: int, value: float) -> int:
         self._largest[i] = max(self._largest[i], abs(value))
         return 0 if abs(value) <= ZERO * self._largest[i] else 1 if value > 0 else -1
-
-    def _signs_at(self, t: float, y: np.ndarray) -> list[int]:
-        return [self._sign_of(i, self._call(event, t, y)) for i, event in enumerate(self.events)]
 
     def _value(self, i: int, t: float, states: States) -> float:
         return self._call(self.events[i], t, states(np.array([t]))[0])
@@ -222,7 +201,7 @@ class EventTracker:
 
 
 def _compiled(equations: Equations, event: Event) -> Kernel:
-    """(t, y) → the value of an event's function."""
+    """Return the kernel (t, y) → the value of an event function."""
 
     def value(t, y):
         return np.asarray(event.function(t, y[equations.q], y[equations.v]), object).reshape(())
@@ -231,7 +210,7 @@ def _compiled(equations: Equations, event: Event) -> Kernel:
 
 
 def first_zero(value: Callable[[float], float], t_old: float, t: float) -> float:
-    """The time in [t_old, t] at which a function with different signs at both ends is zero."""
+    """Return the time in [t_old, t] at which a function with different signs at both ends is zero."""
     from scipy.optimize import brentq
 
     return float(brentq(value, t_old, t, xtol=1e-14, rtol=1e-14))  # type: ignore[arg-type]  (stubs)

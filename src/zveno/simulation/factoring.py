@@ -1,4 +1,4 @@
-"""Which factorisation of the mass matrix the constrained equations of a run go through."""
+"""Choice of the factorisation of the mass matrix for the constrained equations of a run."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from .equations import Equations
 
 SHALLOW, DEEP = 10, 40
-"""Velocities on the longest way to the root up to which the entries of M are always cheaper, and beyond which the
-separate bodies are; in between both are traced and counted."""
+"""Velocities on the longest path to the root up to which the entries of M are always cheaper, and beyond which
+separate bodies are; in between both are traced and counted.
+"""
 WORTH = 0.8
-"""Separate bodies are taken below this share of the operations: theirs wait for one another more often."""
+"""Share of the operations below which separate bodies are preferred: their operations are less parallel."""
 
 
 def cheaper_factors(equations: Equations) -> type[MassFactors] | type[BodyFactors]:
-    """The factorisation with the cheaper kernel for these constraints on this tree."""
+    """Return the factorisation with the cheaper kernel for these constraints on this tree."""
     mechanism = equations.dynamic
     if couples_joints(mechanism):
         return MassFactors
@@ -36,5 +37,5 @@ def cheaper_factors(equations: Equations) -> type[MassFactors] | type[BodyFactor
 
 
 def operations(equations: Equations, factors: type[MassFactors] | type[BodyFactors]) -> int:
-    """Operations of one evaluation of the accelerations through the given factors."""
-    return len(replace(equations, factors=factors).solution_program.op)
+    """Count the operations of one evaluation of the accelerations with the given factors."""
+    return len(replace(equations, factors=factors).solution_program.graph.op)

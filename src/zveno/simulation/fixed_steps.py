@@ -1,72 +1,70 @@
-"""Fixed-step methods as structured programs: many steps of one state in a call, without Python in between.
+"""rk4 as a structured program: many steps of one state per call, without Python in between.
 
-The equations of motion stand once in the code of a step, in a loop over its stages, so that a step builds as fast
-as one evaluation. How many steps a call takes, and how many samples it returns, are data of the kernel.
+The equations of motion occur once in the code of a step, in a loop over its stages, so that a step builds as fast
+as one evaluation. The numbers of steps and samples of a call are data of the kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..kernels.math import minimum
-from ..kernels.structured.build import Builder
-from .integrators import EVALUATIONS, carried, midpoint_end, midpoint_point, semi_implicit
+from ..kernels.builder import Builder
+from ..kernels.ops import minimum
 
 if TYPE_CHECKING:
-    from ..kernels.structured.kernel import StructuredKernel
+    from ..kernels.kernel import Kernel
     from .equations import Equations
 
 USERS = "functions of the user"
-"""Stands for modules whose sources are not known."""
+"""Placeholder for modules with unknown sources."""
+STAGES = [[0.0, 1.0], [0.5, 2.0], [0.5, 2.0], [1.0, 1.0]]
+"""For every stage of rk4: its time as a share of the step, and the weight of its rate."""
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Samples that a call returns, each after as many steps from the last one.
+    """Samples of one call, each after `every` steps from the last one.
 
-    Code depends on the equations and the method only.
+    Code depends on the equations only.
     """
 
     equations: Equations
-    method: str
     n_samples: int
     every: int
 
     @property
     def fingerprint(self) -> str:
-        """Of what determines the code."""
-        return f"{self.method} {users_code(self.equations)[0]}"
+        """Cache key of the code."""
+        return users_code(self.equations)[0]
 
     @property
     def code_modules(self) -> tuple[str, ...]:
-        """Modules of what takes part in the equations."""
+        """Modules that the equations depend on."""
         return users_code(self.equations)[1]
 
 
 def users_code(equations: Equations) -> tuple[str, tuple[str, ...]]:
-    """What determines equations, and the modules of what takes part: unknown ones for functions of the user."""
+    """Return the cache key of the equations, and the modules they depend on; placeholders for user functions."""
     known = equations.fingerprint
     return (USERS, (USERS,)) if known is None else (known, equations.code_modules)
 
 
-def fixed_steps_kernel(equations: Equations, method: str, n_samples: int, every: int) -> StructuredKernel:
-    """(t (n,), h (n,), y, …) → states (n, n_y): the k-th after `every` steps of size h[k] from the time t[k] on.
+def fixed_steps_kernel(equations: Equations, n_samples: int, every: int) -> Kernel:
+    """Return the kernel (t (n,), h (n,), y, …) → states (n, n_y), the k-th after `every` steps of h[k] from t[k].
 
     With constraints, their settings c are one more input, and their worst quality on the way one more output.
     """
-    from ..kernels.structured.kernel import compiled_structured  # not needed to import the package
+    from ..kernels.compile import compiled_structured  # not needed to import the package
 
-    steps = Steps(equations, method, n_samples, every)
-    return compiled_structured(fixed_steps, steps, name=f"steps_{method}")
+    return compiled_structured(fixed_steps, Steps(equations, n_samples, every), name="steps_rk4")
 
 
 def fixed_steps(program: Builder, steps: Steps) -> None:
-    """The program of `fixed_steps_kernel`."""
+    """Build the program of `fixed_steps_kernel`."""
     equations, n_y = steps.equations, steps.equations.n_y
     t, h = program.input("t", (steps.n_samples,)), program.input("h", (steps.n_samples,))
     start = program.input("y", (n_y,), n_y)
@@ -75,72 +73,23 @@ def fixed_steps(program: Builder, steps: Steps) -> None:
     y, rate = program.scratch("state", 1, n_y), program.scratch("rate", 1, n_y, zero=True)
     total = program.scratch("total", 1, n_y)
     done, worst = program.scratch("done", 1, 1), program.scratch("worst", 1, 1)
-    method = METHODS[steps.method]
-    shares = program.table("shares", method.stages)
+    stages = program.table("stages", STAGES)
 
     y[0], worst[0] = program.step(_begun, start[0])
     with program.each(steps.n_samples) as k:
         done[0] = program.step(_none)
         with program.each(steps.every):
             total[0] = program.step(partial(np.zeros, n_y))
-            with program.each(len(method.stages)) as stage:
+            with program.each(len(STAGES)) as stage:
                 rate[0], total[0], worst[0] = program.step(
-                    partial(_stage, equations, method),
-                    *(t[k], h[k], done[0], y[0], rate[0], total[0], worst[0], shares[stage], *settings),
+                    partial(_stage, equations),
+                    *(t[k], h[k], done[0], y[0], rate[0], total[0], worst[0], stages[stage], *settings),
                 )
-            y[0], done[0] = program.step(partial(_end, equations, method), h[k], done[0], y[0], rate[0], total[0])
+            y[0], done[0] = program.step(partial(_end, equations), h[k], done[0], y[0], total[0])
         samples[k] = program.step(_same, y[0])
     if equations.constraints:
         quality = program.output("quality", ())
         quality[0] = program.step(_same, worst[0])
-
-
-@dataclass(frozen=True)
-class StagedMethod:
-    """A method whose stages differ in two numbers only, so that one loop runs through them.
-
-    Attributes:
-        stages: for every stage the share of the step to which its point lies ahead, and the weight of its rate in
-            the sum of all, (n, 2).
-        point: (equations, y, share h, last rate) → the state at which a stage is evaluated.
-        time: of that point, in shares of its own share.
-        end: (equations, y, h, last rate, weighted sum of all rates) → the state after the step.
-    """
-
-    stages: list[list[float]]
-    point: Callable[..., Any]
-    time: float
-    end: Callable[..., Any]
-
-
-def _straight(equations: Equations, y: Any, h: Any, rate: Any) -> Any:
-    return y + h * rate
-
-
-def _rk4_end(equations: Equations, y: Any, h: Any, rate: Any, total: Any) -> Any:
-    y = y + (h / 6.0) * total
-    return np.concatenate([equations.mechanism.normalized(y[equations.q]), y[equations.q.stop :]])
-
-
-def _midpoint_point(equations: Equations, y: Any, h: Any, rate: Any) -> Any:
-    return midpoint_point(equations, y, rate, h, partial(carried, equations.mechanism))
-
-
-def _midpoint_end(equations: Equations, y: Any, h: Any, rate: Any, total: Any) -> Any:
-    return midpoint_end(equations, y, rate, h, partial(carried, equations.mechanism))
-
-
-def _semi_implicit_end(equations: Equations, y: Any, h: Any, rate: Any, total: Any) -> Any:
-    return semi_implicit(equations, y, rate, h, equations.mechanism.integrate)
-
-
-METHODS = {
-    "rk4": StagedMethod([[0.0, 1.0], [0.5, 2.0], [0.5, 2.0], [1.0, 1.0]], _straight, 1.0, _rk4_end),
-    "midpoint": StagedMethod(
-        [[0.0, 0.0], *[[1.0, 0.0]] * (EVALUATIONS["midpoint"] - 1)], _midpoint_point, 0.5, _midpoint_end
-    ),
-    "semi-implicit": StagedMethod([[0.0, 0.0]], _straight, 0.0, _semi_implicit_end),
-}
 
 
 def _begun(y: Any) -> tuple[Any, Any]:
@@ -157,7 +106,6 @@ def _same(x: Any) -> Any:
 
 def _stage(
     equations: Equations,
-    method: StagedMethod,
     t: Any,
     h: Any,
     done: Any,
@@ -165,19 +113,17 @@ def _stage(
     rate: Any,
     total: Any,
     worst: Any,
-    shares: Any,
+    stage: Any,
     c: Any = None,
 ) -> tuple[Any, Any, Any]:
-    """(rate at the point of a stage, weighted sum of the rates so far, worst quality so far)."""
-    ahead, weight = shares
-    now = t[0] + (done[0] + method.time * ahead) * h[0]
-    point = method.point(equations, y, ahead * h[0], rate)
+    """Return (rate at the point of a stage, weighted sum of the rates so far, worst quality so far)."""
+    ahead, weight = stage
+    now, point = t[0] + (done[0] + ahead) * h[0], y + (ahead * h[0]) * rate
     rate, quality = equations.derivative(now, point, None, c)
     return rate, total + weight * rate, np.array([minimum(worst[0], quality)])
 
 
-def _end(
-    equations: Equations, method: StagedMethod, h: Any, done: Any, y: Any, rate: Any, total: Any
-) -> tuple[Any, Any]:
-    """(the state after a step, how many steps are done)."""
-    return method.end(equations, y, h[0], rate, total), done + 1.0
+def _end(equations: Equations, h: Any, done: Any, y: Any, total: Any) -> tuple[Any, Any]:
+    """Return (the state after a step, number of steps done)."""
+    y = y + (h[0] / 6.0) * total
+    return np.concatenate([equations.mechanism.normalized(y[equations.q]), y[equations.q.stop :]]), done + 1.0

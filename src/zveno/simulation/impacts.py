@@ -1,57 +1,49 @@
-"""Impacts: the jump of velocity when constraints close."""
+"""`impact`: the jump of velocities as constraints close."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .coulomb import Contact, contact_reactions
-from .equations import Equations
-from .inputs import Inputs
+from ..robot_functions import RobotFunctions
+from .checks import checked_state
+from .constraints import Constraint
+from .dynamics import batch_settings, equations_of
+from .redundancy import least_squares
 
 
 class Impact(NamedTuple):
-    """Velocities after an impact."""
+    """Velocities after an impact, for any batch."""
 
     v: np.ndarray
-    """(n_v,)"""
+    """(..., n_v)"""
     impulses: np.ndarray
-    """(m,), N·s or N·m·s, with the sign and axes of the reactions; zero for rows that take no part"""
-    energy: float
-    """change of kinetic energy, J, never positive"""
+    """of the constraints' rows, (..., m), N·s or N·m·s, with the sign and axes of their reactions"""
+    energy: np.ndarray
+    """change of the kinetic energy, (...,), J; negative, or zero where nothing jumps"""
 
 
-def impact(
-    equations: Equations,
-    t: float,
-    y: np.ndarray,
-    inputs: Inputs,
-    restitution: Any,
-    contacts: Sequence[Contact] = (),
-) -> Impact:
-    """M (v⁺ − v⁻) = Jᵀ Λ with φ̇⁺ = −e φ̇⁻ on the active rows, in least squares where they are redundant.
+def impact(robot: RobotFunctions, q: ArrayLike, v: ArrayLike, constraints: Sequence[Constraint]) -> Impact:
+    """Compute velocities after constraints have closed: M (v⁺ − v⁻) = Jᵀ Λ with J v⁺ = 0.
 
-    Contacts only push: one that leaves faster than −e φ̇⁻ takes no impulse. Their tangential impulses obey
-    Coulomb's law. Where restitution and friction together would add energy, nothing bounces.
+    Redundant rows are solved in least squares, with impulses of least norm. Contacts, which may let go, are not
+    constraints that close: one step of time stepping takes their impacts.
 
     Args:
-        equations: of the run; the rows that take part are those active in `inputs.c`, and the contacts.
-        t, y: time and state (n_y,) before the impact.
-        restitution: e, (m,): 0 for rows that are to move no more, such as those already closed.
-        contacts: those that can only push.
+        robot: the robot; its loops take part.
+        q, v: (..., n_q) and (..., n_v) before the impact.
+        constraints: all of them close; see `zveno.simulation.constraints`.
     """
-    _, W, A, J, _, rate, _ = equations.terms(t, y, *inputs.arrays())
-    v = np.asarray(y)[equations.v]
-    held = np.array(inputs.c[1 : 1 + equations.n_rows]) > 0
-    for contact in contacts:
-        held[[contact.row, *contact.tangents]] = False
-    for e in (np.asarray(restitution), 0.0):
-        impulses = contact_reactions(A, (1.0 + e) * rate, held, contacts).R
-        after = v + W @ impulses
-        # Λᵀ J (v⁺ + v⁻)/2 is the change of kinetic energy.
-        energy = float(0.5 * impulses @ (J @ (v + after)))
-        if energy <= 0:
-            break
-    return Impact(after, impulses, energy)
+    q, v = checked_state(robot, q, v)
+    equations, _ = equations_of(robot, tuple(constraints), False)
+    if not equations.constraints:
+        return Impact(v, np.zeros((*v.shape[:-1], 0)), np.zeros(v.shape[:-1]))
+    settings = batch_settings(equations, q, 0.0)
+    _, W, A, _, _, rate, _ = equations.terms(0.0, equations.state(q, v), np.zeros_like(v), settings)
+    impulses = least_squares(A, -rate).reactions
+    after = v + (W @ impulses[..., None])[..., 0]
+    # With φ̇⁺ = 0 the energy changes by Λᵀ (φ̇⁻ + φ̇⁺)/2.
+    return Impact(after, impulses, np.asarray(0.5 * (impulses * rate).sum(axis=-1)))

@@ -1,12 +1,12 @@
-"""What takes part in a run, and where its parts stand in the state y and the settings c.
+"""Components of a run, and their indices in the state y and the settings c.
 
 y = [q, v, z, W]: z are the states of drives (`drives.DriveModel`), W is the work done on the robot so far, which
-makes the energy balance a check of every run. c = [rate of stabilisation, active rows, anchors].
+makes the energy balance a check of every run. c = [rate of stabilisation, anchors].
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,12 +18,12 @@ from ..robot_functions import RobotFunctions
 from .constraints import Constraint
 from .controllers import Control
 from .drives import DriveModel
-from .inputs import Sliding, slices
+from .inputs import slices
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What moves, what acts on it, and what holds it."""
+    """Robot, control, drive and constraints of a run."""
 
     robot: RobotFunctions
     constraints: tuple[Constraint, ...] = ()
@@ -41,12 +41,12 @@ class Layout:
 
     @property
     def n_z(self) -> int:
-        """Number of the drives' states."""
+        """Number of drive states."""
         return 0 if self.drive is None else len(self.drive.states(self.mechanism))
 
     @cached_property
     def works(self) -> bool:
-        """Whether anything but gravity and inertia can do work, so that y ends with W."""
+        """True if anything but gravity and inertia can do work, so that y ends with W."""
         return bool(self.control or self.drive or self.friction or self.constraints or self.moving_base)
 
     @property
@@ -56,17 +56,17 @@ class Layout:
 
     @cached_property
     def q(self) -> slice:
-        """Where q stands in y."""
+        """Slice of q in y."""
         return slice(0, self.mechanism.n_q)
 
     @cached_property
     def v(self) -> slice:
-        """Where v stands in y."""
+        """Slice of v in y."""
         return slice(self.mechanism.n_q, self.mechanism.n_q + self.mechanism.n_v)
 
     @cached_property
     def z(self) -> slice:
-        """Where the drives' states stand in y."""
+        """Slice of the drive states in y."""
         return slice(self.v.stop, self.v.stop + self.n_z)
 
     @cached_property
@@ -76,54 +76,37 @@ class Layout:
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """A name for every row."""
+        """Name of every row."""
         return tuple(name for constraint in self.constraints for name in constraint.row_names)
 
     @cached_property
     def row_slices(self) -> tuple[slice, ...]:
-        """Where the rows of every constraint stand."""
+        """Slice of the rows of every constraint."""
         return slices([constraint.size for constraint in self.constraints])
 
     @cached_property
     def anchor_slices(self) -> tuple[slice, ...]:
-        """Where the anchors of every constraint stand in the anchors' part of c."""
+        """Slice of the anchors of every constraint in the anchors of c."""
         neutral = self.mechanism.neutral()
         return slices([len(constraint.anchor(self.mechanism, neutral)) for constraint in self.constraints])
 
     @cached_property
     def n_c(self) -> int:
         """Length of c."""
-        return 1 + self.n_rows + (self.anchor_slices[-1].stop if self.anchor_slices else 0)
+        return 1 + (self.anchor_slices[-1].stop if self.anchor_slices else 0)
 
-    @cached_property
-    def sliding(self) -> tuple[Sliding, ...]:
-        """The contacts with friction."""
-        contacts = zip(self.constraints, self.row_slices, self.anchor_slices, strict=True)
-        return tuple(
-            Sliding(i, rows.start, 1 + self.n_rows + held.start + 3, float(one.friction))  # type: ignore[attr-defined]  (those that slide have it)
-            for i, (one, rows, held) in enumerate(contacts)
-            if one.slides
-        )
-
-    def settings(self, q: Any, rate: float = 0.0, active: Sequence[bool] | None = None) -> np.ndarray:
-        """c with every constraint anchored as it says, at the configuration q where it leaves that open."""
-        active = [True] * len(self.constraints) if active is None else active
-        c = np.zeros(self.n_c)
-        c[0] = rate
-        for constraint, rows, held, on in zip(
-            self.constraints, self.row_slices, self.anchor_slices, active, strict=True
-        ):
-            c[1:][rows] = float(on)
-            c[1 + self.n_rows :][held] = constraint.anchor(self.mechanism, q)
-        return c
+    def settings(self, q: Any, rate: float = 0.0) -> np.ndarray:
+        """Return c with the given anchors of all constraints; those not given are taken at q."""
+        anchors = [constraint.anchor(self.mechanism, q) for constraint in self.constraints]
+        return np.concatenate([[rate], *anchors])
 
     @property
     def commanded(self) -> bool:
-        """Whether the command comes from outside the kernels."""
+        """True if the command comes from outside the kernels."""
         return self.control is not None and not self.control.traced
 
     def state(self, q: Any, v: Any) -> np.ndarray:
-        """y at the start, (..., n_y)."""
+        """Return y at the start, (..., n_y)."""
         y = np.zeros((*np.shape(q)[:-1], self.n_y))
         y[..., self.q], y[..., self.v] = q, v
         return y

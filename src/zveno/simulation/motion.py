@@ -1,4 +1,4 @@
-"""Functions of time with their first two derivatives, and bases that move."""
+"""Functions of time with their first two derivatives, and moving bases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.velocities import Motion
+from ..algorithms.motion import Motion
 from ..errors import ShapeError, TraceError, ZvenoError
 from ..kernels.derivatives import forward
 from ..kernels.program import Program
@@ -18,13 +18,13 @@ from ..kernels.trace import call, trace
 
 @dataclass(frozen=True, eq=False)
 class TimeFunction:
-    """f(t) with ḟ and f̈, exact: the function is traced and differentiated twice on the tape."""
+    """Function f(t) with exact ḟ and f̈: it is traced and differentiated twice on the tape."""
 
     program: Program
 
     @staticmethod
     def of(function: Callable[..., Any], what: str, shape: tuple[int, ...] = ()) -> TimeFunction:
-        """From a function of one number; `what` names it in errors.
+        """Trace a function of one number; `what` names it in errors.
 
         Raises:
             TraceError: the function cannot be traced.
@@ -33,7 +33,7 @@ class TimeFunction:
         return _time_function(function, what, shape)
 
     def __call__(self, t: Any) -> Any:
-        """(f, ḟ, f̈) at a number or a traced scalar."""
+        """Return (f, ḟ, f̈) at a number or a traced scalar."""
         return call(self.program, t)
 
 
@@ -65,7 +65,7 @@ def _time_function(function: Callable, what: str, shape: tuple[int, ...]) -> Tim
 
 
 def base_motion(pose: Callable[..., Any], t: Any) -> tuple[Any, Motion]:
-    """R_world_base and the motion of link 0 in its own axes, from its pose T_world_base(t), (4, 4)."""
+    """Return R_world_base and the motion of link 0 in its own axes, from its pose T_world_base(t), (4, 4)."""
     T, T1, T2 = TimeFunction.of(pose, "moving_base", (4, 4))(t)
     Rt = T[:3, :3].T
     spin, turn = Rt @ T1[:3, :3], Rt @ T2[:3, :3]

@@ -1,4 +1,4 @@
-"""Back onto the constraints: the nearest state, measured by the mass matrix, that satisfies them."""
+"""Projection onto the constraints: the nearest feasible state in the metric of the mass matrix."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from .inputs import Inputs
 from .redundancy import least_squares, named
 
 POSITION_TOLERANCE = 1e-11
-"""Violation, m or rad, at which a projection is done."""
+"""Violation, m or rad, at which a projection has converged."""
 
 
 class Projection(NamedTuple):
-    """A projected state."""
+    """Projected state."""
 
     y: np.ndarray
     moved: float
     """largest change of a coordinate, rad or m"""
     violation: float
-    """what is left of |φ|"""
+    """remaining |φ|"""
     at_fault: tuple[str, ...]
     """constraints that could not be satisfied"""
 
 
 def project(equations: Equations, t: float, y: np.ndarray, inputs: Inputs, iterations: int = 50) -> Projection:
-    """The state (n_y,) moved onto the active constraints: positions by Gauss–Newton, then velocities exactly.
+    """Project a state (n_y,) onto the constraints: positions by Gauss–Newton, then velocities exactly.
 
     δq = M⁻¹Jᵀ λ with J M⁻¹ Jᵀ λ = −φ, in least squares where rows are redundant: the smallest kinetic metric
     change that satisfies the linearised constraints.
     """
     y = np.array(y, dtype=float)
     start = y[equations.q].copy()
-    robot, active = equations.robot, inputs.c[1 : 1 + equations.n_rows]
+    robot = equations.robot
     last = np.inf
     for _ in range(iterations):
         _, W, A, _, value, _, _ = equations.terms(t, y, *inputs.arrays())
-        worst = float(abs(value * active).max(initial=0.0))
+        worst = float(abs(value).max(initial=0.0))
         if worst <= POSITION_TOLERANCE or not np.isfinite(worst) or (worst < 1e-9 and worst > 0.5 * last):
             break
         last = worst
-        solved = least_squares(A, -value, active)
+        solved = least_squares(A, -value)
         change = W @ solved.reactions
-        # Far away the linearisation promises too much; half a radian or metre at a time is enough.
+        # Far from the constraints the linearisation is poor; half a radian or metre per iteration is enough.
         change *= min(1.0, 0.5 / max(abs(change).max(initial=0.0), 1e-300))
         y[equations.q] = robot.integrate(y[equations.q], change)
     _, W, A, _, value, rate, _ = equations.terms(t, y, *inputs.arrays())
-    y[equations.v] += W @ least_squares(A, -rate, active).reactions
+    y[equations.v] += W @ least_squares(A, -rate).reactions
     moved = float(abs(robot.difference(start, y[equations.q])).max(initial=0.0))
-    left = abs(value * active)
+    left = abs(value)
     at_fault = named(equations, ~(left <= 1e-8))
     return Projection(y, moved, float(left.max(initial=0.0)), at_fault)
 
 
 def project_start(equations: Equations, t: float, y: np.ndarray, inputs: Inputs, far: float) -> Projection:
-    """The initial state projected, refused if it violates the constraints by more than `far` allows."""
+    """Project the initial state; raise an error if that fails or moves it by more than `far`."""
     state = project(equations, t, y, inputs)
     if state.at_fault:
         raise ZvenoError(

@@ -1,12 +1,15 @@
-"""The right-hand side of a run: the kernel, the controller called from outside, least squares where needed."""
+"""Right-hand side of a run: kernel, called controller, and least squares where needed."""
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from ..errors import ZvenoError
+from ..mechanism import Mechanism
+from .controllers import Control
 from .equations import Equations
 from .inputs import QUALITY, Inputs
 from .integrators import normalized
@@ -14,11 +17,35 @@ from .redundancy import contradictions, named, robust_rate
 
 
 class Stopped(Exception):
-    """The run cannot go on; what was computed so far is kept."""
+    """Early end of a run, with its status; samples computed so far are kept."""
+
+
+Faults = dict[tuple[int, ...], tuple[float, str]]
+"""Time and text of the first control output that is not finite, by index of the run."""
+
+
+def commanded(control: Control, mechanism: Mechanism, t: Any, q: np.ndarray, v: np.ndarray, faults: Faults) -> Any:
+    """Return τ (..., n_v) of a called controller; NaN for a run whose torques are not all finite.
+
+    Such a run ends, and `faults` gives the reason. A run whose state is not finite ends too: the controller sees
+    another state in its place.
+    """
+    there = np.asarray(np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1))
+    if not there.any():
+        return np.full(v.shape, np.nan)
+    if not there.all():
+        q, v = (np.where(there[..., None], x, x[there][0]) for x in (q, v))
+    u = np.asarray(control.torque(mechanism, t, q, v))
+    good = np.isfinite(u).all(axis=-1)
+    for run in map(tuple, np.argwhere(there & ~good).tolist()):
+        k = int(np.argmin(np.isfinite(u[run])))
+        joint = joint_of_velocity(mechanism, k)
+        faults.setdefault(run, (float(np.max(t)), f"the control gave {u[run][k]} for joint {joint}"))
+    return u if (there & good).all() else np.where((there & good)[..., None], u, np.nan)
 
 
 class Rates:
-    """ẏ = f(t, y), counting calls and remembering what went wrong with the constraints."""
+    """Right-hand side ẏ = f(t, y) that counts calls and records constraint faults."""
 
     def __init__(self, equations: Equations, c: np.ndarray | None):
         self.equations = equations
@@ -26,40 +53,26 @@ class Rates:
         self.n: int = 0
         self.redundant: set[str] = set()
         self._named: set[bytes] = set()
-        """sets of redundant rows whose names are known already"""
+        """sets of redundant rows that are already named"""
+        self.faults: Faults = {}
         self.robust: bool = False
-        """whether rows turned out to be redundant, so that they are solved in least squares"""
+        """True once rows are redundant, so that they are solved in least squares"""
 
     def inputs(self, t: Any, y: Any) -> Inputs:
-        """Command and settings at a state."""
+        """Return command and settings at a state."""
         return Inputs(self.command(t, y), self.c)
 
     def command(self, t: Any, y: Any) -> Any:
-        """τ of a controller that is called, (..., n_v); None otherwise.
-
-        Of a state that is not finite it is NaN, and the controller is not asked: beside others it sees one of them.
-        """
+        """Return τ of a called controller, (..., n_v), see `commanded`; None otherwise."""
         equations = self.equations
         if not equations.commanded or equations.control is None:
             return None
         y = normalized(equations, y)
-        there = np.asarray(np.isfinite(y).all(axis=-1))
-        if not there.any():
-            return np.full((*y.shape[:-1], equations.mechanism.n_v), np.nan)
-        if not there.all():
-            y = np.where(there[..., None], y, y[there][0])
-        u = equations.control.torque(equations.mechanism, t, y[..., equations.q], y[..., equations.v])
-        if not there.all():
-            u = np.where(there[..., None], u, np.nan)
-        bad = ~np.isfinite(u) & there[..., None]
-        if bad.any():
-            index = tuple(int(k) for k in np.argwhere(bad)[0])
-            joint = joint_of_velocity(equations.mechanism, index[-1])
-            raise Stopped(f"the control gave {u[index]} for joint {joint} at t = {float(np.max(t)):.6g} s")
-        return u
+        q, v = y[..., equations.q], y[..., equations.v]
+        return commanded(equations.control, equations.mechanism, t, q, v, self.faults)
 
     def __call__(self, t: Any, y: Any) -> Any:
-        """ẏ, (..., n_y)."""
+        """Return ẏ, (..., n_y)."""
         self.n += 1
         inputs = self.inputs(t, y)
         if not self.equations.constraints:
@@ -84,14 +97,16 @@ class Rates:
         return solved.y
 
     def check(self, t: float, y: Any) -> None:
-        """Stop where redundant constraints contradict one another."""
+        """Stop the run if redundant constraints contradict one another."""
         if self.robust:
             inputs = self.inputs(t, y)
             if np.ndim(y) > 1:
                 finite = np.asarray(np.isfinite(y).all(axis=-1))
                 y, inputs = y[finite], _chosen(inputs, finite)
             if np.size(y) and (at_fault := contradictions(self.equations, t, y, inputs)):
-                raise Stopped(f"the constraints {', '.join(at_fault)} contradict one another at t = {t:.6g} s")
+                raise Stopped(
+                    f"stopped: the constraints {', '.join(at_fault)} contradict one another at t = {t:.6g} s"
+                )
 
     def _repair(self, t, y, inputs: Inputs, rate, bad):
         bad = bad & np.isfinite(y).all(axis=-1)
@@ -99,35 +114,39 @@ class Rates:
             rate[bad] = self._least_squares(t, y[bad], _chosen(inputs, bad))
 
     def only(self, which: np.ndarray) -> Rates:
-        """Of some runs (...,) of a batch; what is redundant among them is remembered here too."""
+        """Return the rates of some runs (...,) of a batch; their redundant rows are recorded here too."""
         c = None if self.c is None else np.broadcast_to(self.c, (*which.shape, self.c.shape[-1]))[which]
         some = Rates(self.equations, c)
         some.redundant, some._named, some.robust = self.redundant, self._named, self.robust
         return some
 
-    def reset(self) -> None:
-        """Forget that rows were redundant: other constraints act now."""
-        self.robust = False
+    def probe(self) -> Rates:
+        """Return a copy for states outside any run, whose calls and faults do not count."""
+        other = copy(self)
+        other.faults = {}
+        return other
+
+    def of_run(self, number: int) -> Rates:
+        """Return the rates of one run (n_y,) of a batch (k, n_y), or of the only run; its calls do not count."""
+        c = None if self.c is None else self.c.reshape(-1, self.c.shape[-1])[number]
+        one = Rates(self.equations, c)
+        one.redundant, one._named, one.robust = self.redundant, self._named, self.robust
+        return one
 
 
 def _chosen(inputs: Inputs, which: np.ndarray) -> Inputs:
-    """The inputs of some runs (...,) of a batch."""
+    """Return the inputs of some runs (...,) of a batch."""
     parts = [None if part is None else np.broadcast_to(part, (*which.shape, part.shape[-1])) for part in inputs]
     return Inputs(*(None if part is None else part[which] for part in parts))
 
 
-def steps_in(duration: float, h: float) -> int:
-    """How many equal steps of at most h make a duration."""
-    return max(1, int(np.ceil(duration / h - 1e-6)))
-
-
-def joint_of_velocity(mechanism: Any, k: int) -> str:
-    """The joint that owns the k-th velocity."""
+def joint_of_velocity(mechanism: Mechanism, k: int) -> str:
+    """Return the joint that owns the k-th velocity."""
     return next(name for name in mechanism.joint_names if k < mechanism.v_slices[name].stop)
 
 
 def refuse_infinite(value: Any, what: str) -> None:
-    """An error that names the first entry that is not finite."""
+    """Raise an error that names the first entry that is not finite."""
     bad = np.argwhere(~np.isfinite(value))
     if len(bad):
         index = tuple(int(k) for k in bad[0])

@@ -1,4 +1,4 @@
-"""From the states of a run to a trajectory: accelerations, torques, reactions and energies of every sample."""
+"""Conversion of the states of a run to a trajectory with accelerations, torques, reactions and energies."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import numpy as np
 
 from ..io.results import hash_of
 from ..mechanism.units import coordinate_units, velocity_units
-from .batch_events import Stop
 from .batch_runs import OF_TIME_STEPPING, PER_RUN
 from .equations import Equations
 from .inputs import Inputs
-from .rates import Rates, Stopped
+from .rates import Rates
 from .redundancy import reported
 from .statuses import FINISHED, status_of_batch
 from .stops import EventStops
 from .trajectory import Trajectory
+from .watch import Stop
 
 MAX_CHANGE = 10.0
-"""A change of a coordinate in one fixed step, rad or m, beyond which the run has exploded."""
+"""Change of a coordinate in one fixed step, rad or m, beyond which the run has diverged."""
 
 
 def sane(equations: Equations, Y: np.ndarray, h: float) -> np.ndarray:
-    """Which states (..., n_y) are finite and do not move by whole turns a step."""
+    """Return a mask of states (..., n_y) that are finite and move by less than `MAX_CHANGE` per step."""
     slow = abs(Y[..., equations.v]).max(axis=-1, initial=0.0) * h < MAX_CHANGE
     return np.asarray(np.isfinite(Y).all(axis=-1) & slow)
 
 
 def sane_samples(equations: Equations, Y: np.ndarray, h: float) -> np.ndarray:
-    """Which samples (..., n) are sane, as all before them are; the others are turned into NaN."""
+    """Return a mask of samples (..., n) that are sane, as all before them; set the others to NaN."""
     good = sane(equations, Y, h)
     good[..., :1] = True
     good = np.logical_and.accumulate(good, axis=-1)
@@ -39,13 +39,15 @@ def sane_samples(equations: Equations, Y: np.ndarray, h: float) -> np.ndarray:
     return good
 
 
-def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, **facts: Any) -> Trajectory:
-    """The trajectory of states Y (..., n, n_y) under constraint settings C (..., n, n_c)."""
+def trajectory(
+    equations: Equations, times: np.ndarray, Y: np.ndarray, c: np.ndarray | None, **facts: Any
+) -> Trajectory:
+    """Return the trajectory of states Y (..., n, n_y) under constraint settings c (..., n_c)."""
     mechanism = equations.mechanism
     finite = np.isfinite(Y).all(axis=-1)
     if Y.ndim == 2 and not finite.all():
         kept = int(np.argmin(finite))
-        times, Y, C = times[:kept], Y[:kept], None if C is None else C[:kept]
+        times, Y = times[:kept], Y[:kept]
     named = ()
     if equations.drive is not None:
         facts["notes"] = (*facts.get("notes", ()), *equations.drive.notes(mechanism, times, Y[..., equations.z]))
@@ -53,7 +55,7 @@ def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, *
     u = None
     if equations.commanded and equations.control is not None:
         rates = Rates(equations, None)
-        columns = [_last_command(rates, t, Y[..., k, :]) for k, t in enumerate(times)]
+        columns = [np.asarray(rates.command(t, Y[..., k, :])) for k, t in enumerate(times)]
         u = np.stack(columns, axis=-2) if columns else np.zeros((0, mechanism.n_v))
     return Trajectory(
         robot=mechanism.name,
@@ -66,19 +68,18 @@ def trajectory(equations: Equations, times: np.ndarray, Y: np.ndarray, C: Any, *
         drive_state_units=tuple(unit for _, unit in named),
         reaction_names=equations.row_names,
         mechanism=mechanism,
-        **samples(equations, times, Y, Inputs(u, C)),
+        **samples(equations, times, Y, Inputs(u, None if c is None else c[..., None, :])),
         **facts,
     )
 
 
 def samples(equations: Equations, t: np.ndarray, Y: np.ndarray, inputs: Inputs) -> dict[str, np.ndarray]:
-    """All fields of samples (..., n_y) at times (...,), NaN where they are not finite.
+    """Return all fields of samples (..., n_y) at times (...,), NaN where they are not finite.
 
     Work is counted from zero, with which every run begins.
     """
     report = reported(equations, t, Y, inputs)  # least squares where constraints are redundant
     a, tau, reactions, value, rate, kinetic, potential = report
-    active = 1.0 if inputs.c is None else inputs.c[..., 1 : 1 + equations.n_rows]
     states = Y[..., equations.z]
     fields = {
         "q": Y[..., equations.q],
@@ -90,8 +91,8 @@ def samples(equations: Equations, t: np.ndarray, Y: np.ndarray, inputs: Inputs) 
         "kinetic": kinetic,
         "potential": potential,
         "work": Y[..., -1] if equations.works else np.zeros(Y.shape[:-1]),
-        "violation": abs(value * active).max(axis=-1, initial=0.0),
-        "violation_rate": abs(rate * active).max(axis=-1, initial=0.0),
+        "violation": abs(value).max(axis=-1, initial=0.0),
+        "violation_rate": abs(rate).max(axis=-1, initial=0.0),
     }
     lost = ~np.asarray(np.isfinite(Y).all(axis=-1))
     if lost.any():
@@ -104,7 +105,7 @@ def samples(equations: Equations, t: np.ndarray, Y: np.ndarray, inputs: Inputs) 
 def stops_of(
     equations: Equations, stops: Mapping[int, Stop], batch: tuple[int, ...], c: np.ndarray | None
 ) -> EventStops | None:
-    """The ends of runs of a batch with settings c (..., n_c) of the constraints; None if there are none."""
+    """Return the ends of runs of a batch with constraint settings c (..., n_c); None if there are none."""
     if not stops:
         return None
     numbers = np.array(sorted(stops))
@@ -113,7 +114,7 @@ def stops_of(
     u, rates = None, Rates(equations, None)
     if equations.commanded:  # the control is called with a batch of the same shape, of which this run is one
         alike = [np.broadcast_to(y, (*batch, len(y))) for y in Y]
-        asked = [_last_command(rates, now, states) for now, states in zip(t.tolist(), alike, strict=True)]
+        asked = [np.asarray(rates.command(now, states)) for now, states in zip(t.tolist(), alike, strict=True)]
         u = np.array([u.reshape(-1, u.shape[-1])[i] for i, u in zip(numbers, asked, strict=True)])
     held = None if c is None else np.broadcast_to(c, (*batch, c.shape[-1])).reshape(-1, c.shape[-1])[numbers]
     return EventStops(
@@ -125,25 +126,21 @@ def stops_of(
     )
 
 
-def _last_command(rates: Rates, t, y) -> np.ndarray:
-    try:
-        return np.asarray(rates.command(t, y))
-    except Stopped:
-        return np.full((*y.shape[:-1], rates.equations.mechanism.n_v), np.nan)
-
-
 def joined(runs: Sequence[Trajectory], batch: tuple[int, ...]) -> Trajectory:
-    """Batches (k,) of runs as one batch of that shape; what stopped earlier than others is NaN from there on."""
+    """Join batches (k,) of runs into one batch of that shape; runs that stopped earlier are padded with NaN."""
     times = max((run.t for run in runs), key=len)
     fields = (*PER_RUN, *(name for name in OF_TIME_STEPPING if getattr(runs[0], name) is not None))
     whole = {name: np.concatenate([_filled(getattr(run, name), len(times)) for run in runs]) for name in fields}
     whole = {name: values.reshape(*batch, *values.shape[1:]) for name, values in whole.items()}
     first = np.cumsum([0, *(len(run.q) for run in runs)]).tolist()
-    events = [
-        replace(event, state=tuple(map(int, np.unravel_index(begin + event.state[0], batch))))
-        for begin, run in zip(first, runs, strict=False)
-        for event in run.events
-    ]
+    events, faults = (
+        [
+            replace(event, state=tuple(map(int, np.unravel_index(begin + event.state[0], batch))))
+            for begin, run in zip(first, runs, strict=False)
+            for event in getattr(run, name)
+        ]
+        for name in ("events", "faults")
+    )
     said = [run.status for word in ("stopped:", f"{FINISHED}:") for run in runs if run.status.startswith(word)]
     whole_run = replace(
         runs[0],
@@ -157,12 +154,14 @@ def joined(runs: Sequence[Trajectory], batch: tuple[int, ...]) -> Trajectory:
         n_evaluations=sum(run.n_evaluations for run in runs),
         inputs_hash=hash_of(*(run.inputs_hash for run in runs)),
         stops=_joined_stops(runs, first, batch),
+        faults=tuple(faults),
+        exchanged=_joined_exchanged(runs, batch),
     )
     return replace(whole_run, status=status_of_batch(whole_run))
 
 
 def _joined_stops(runs: Sequence[Trajectory], first: Sequence[int], batch: tuple[int, ...]) -> EventStops | None:
-    """Of batches (k,) whose runs have numbers from `first` on."""
+    """Join the stops of batches (k,) whose runs are numbered from `first`."""
     some = [(begin, run.stops) for begin, run in zip(first, runs, strict=False) if run.stops is not None]
     if not some:
         return None
@@ -173,7 +172,13 @@ def _joined_stops(runs: Sequence[Trajectory], first: Sequence[int], batch: tuple
     return EventStops(runs=np.stack(np.unravel_index(numbers, batch), axis=-1), events=events, **fields)
 
 
+def _joined_exchanged(runs: Sequence[Trajectory], batch: tuple[int, ...]) -> np.ndarray | None:
+    parts = [np.full(len(run.q), np.nan) if run.exchanged is None else run.exchanged for run in runs]
+    whole = np.concatenate(parts).reshape(batch)
+    return None if np.isnan(whole).all() else whole
+
+
 def _filled(values: np.ndarray, n: int) -> np.ndarray:
-    """Samples (k, m, ...) with NaN up to n of them."""
+    """Pad samples (k, m, ...) with NaN to n of them."""
     missing = np.full((len(values), n - values.shape[1], *values.shape[2:]), np.nan)
     return np.concatenate([values, missing], axis=1) if missing.size else values

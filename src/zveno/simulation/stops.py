@@ -1,4 +1,4 @@
-"""Where events ended the runs of a batch: each at a time of its own, between the samples that all runs share."""
+"""Ends of the runs of a batch at events, each at its own time between the shared samples."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from ..io.results import registered
 
 SAME_TIME = 1e-12
-"""Times, s, that differ by less are the same."""
+"""Difference, s, below which times are equal."""
 
 
 @registered
 @dataclass(frozen=True, eq=False)
 class EventStops:
-    """The ends of k runs of a batch that terminal events stopped, in the order of the runs.
+    """Ends of k runs of a batch that terminal events stopped, in the order of the runs.
 
     Attributes:
         runs: which ones, (k, axes of the batch).
@@ -43,16 +43,16 @@ class EventStops:
     violation_rate: np.ndarray
 
     def of(self, run: tuple[int, ...]) -> int | None:
-        """The number k of a run's end; None if no event ended it."""
+        """Return the index k of a run's end; None if no event ended it."""
         found = np.flatnonzero((self.runs == np.asarray(run, dtype=int)).all(axis=1))
         return int(found[0]) if len(found) else None
 
 
 def reached(times: np.ndarray, t: float) -> int:
-    """How many of the times (n,) a run has reached that ends at t."""
+    """Count the times (n,) that a run ending at t has reached."""
     return int(np.searchsorted(times, t + SAME_TIME, side="right"))
 
 
 def event_at(name: str, t: float) -> str:
-    """What stopped a run."""
+    """Describe the event that stopped a run."""
     return f"event {name} at t = {t:.6g} s"

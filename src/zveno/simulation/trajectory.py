@@ -1,4 +1,4 @@
-"""What a simulation returns: the motion, what acted, and how far the run can be trusted."""
+"""Result of a simulation: motion, forces, and checks of the run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import numpy as np
 from ..errors import MissingExtraError, ModelError, ZvenoError, unknown_name
 from ..io.files import replacing
 from ..io.npz import read_npz
-from ..io.results import Result, decode, encode, rebuilt, registered, report_module
+from ..io.results import decode, encode, rebuilt, registered
 from ..mechanism import Mechanism
 from ..mechanism.units import with_unit
-from ..progress import Progress
+from ..report.description import Description
+from ..report.result import Result
 from .batch_runs import last_samples, run_of
 from .statuses import FINISHED, statuses
 from .stops import EventStops
@@ -25,43 +26,44 @@ from .stops import EventStops
 @registered
 @dataclass(frozen=True)
 class EventRecord:
-    """Something that happened at a time: a contact closed or opened, a limit was reached, a user's event."""
+    """User event that happened at a time."""
 
     t: float
     name: str
-    what: str
     state: tuple[int, ...] = ()
-    """which run of a batch"""
+    """index of the run in a batch"""
 
 
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(Result):
-    """A simulated motion: n samples, with the axes of a batch before the axis of time.
+    """Simulated motion: n samples, with batch axes before the time axis.
 
     Attributes:
         robot: the robot's name.
         coordinate_names, joint_names: order of q, and joints in the order of v.
-        coordinate_units, velocity_units: "rad", "m" or "" (quaternions) of q; "rad" or "m" of v, a second.
+        coordinate_units, velocity_units: "rad", "m" or "" (quaternions) of q; "rad" or "m" of v, per second.
         t: (n,), s.
         q, v, a: (..., n, n_q), (..., n, n_v), (..., n, n_v).
-        tau: torques that controller and drives applied, (..., n, n_v); friction and reactions are apart.
+        tau: torques of controller and drives, (..., n, n_v), without friction and reactions.
         drive_states: of the drives, SI units, (..., n, n_z): torques of drives with lag, pressures, spools.
         drive_state_names, drive_state_units: (n_z,), "knee.pressure_a" and "Pa".
-        reactions: of the constraints' rows, (..., n, m), zero while a row is not active. They act on the first
-            frame of the constraint; the axes are those its class describes.
+        reactions: of the rows of constraints and contacts, (..., n, m). They act on the first frame; the axes are
+            those its class describes.
         reaction_names: (m,).
         kinetic, potential: energy, J, (..., n).
-        work: done on the robot since the start by control, friction, moving constraints and impacts, J, (..., n).
-        violation, violation_rate: largest |φ| and |φ̇| of the active rows, (..., n).
+        work: done on the robot since the start by control, friction, moving constraints and contacts, J, (..., n).
+        violation, violation_rate: largest |φ| and |φ̇| of the constraints, (..., n).
         residual, sweeps: of time stepping, (..., n): the largest change of a contact force in the last sweep of a
             step, N, and the largest number of sweeps, of the steps since the sample before; None otherwise.
-        events: contacts, limits and events in the order of time; of a batch events only, each with its run.
-        status: "finished", or what stopped the run and when; what was computed so far is kept. Of a batch, how
-            many runs did not finish, and why; `statuses` says it of each.
-        stops: where terminal events ended runs of a batch, None if none did. Such a run has NaN from its end on;
-            `run` gives each run by itself, with its last sample at the event.
-        moved: how far the initial state was projected onto the constraints, rad or m.
+        events: in the order of time; of a batch, each with its run.
+        status: "finished", or cause and time of an early end; samples computed so far are kept. For a batch, the
+            number of runs that did not finish, and why; `statuses` has one per run.
+        stops: ends of runs of a batch at terminal events, None if there are none. Such a run has NaN after its end;
+            `run` returns a single run, with its last sample at the event.
+        faults: of a batch, control outputs that are not finite; they end their run.
+        exchanged: energy exchanged, J, (...,), over all steps if the samples alone are too coarse; else None.
+        moved: distance of the initial state from the constraints, rad or m.
         notes: redundant constraints and the like.
         method: integrator and its settings.
         n_steps, n_evaluations: steps taken, and evaluations of the equations.
@@ -101,12 +103,14 @@ class Trajectory(Result):
     drive_state_names: tuple[str, ...] = ()
     drive_state_units: tuple[str, ...] = ()
     stops: EventStops | None = None
+    faults: tuple[EventRecord, ...] = ()
+    exchanged: np.ndarray | None = None
 
     kind: ClassVar[str] = "trajectory"
 
     @property
     def finished(self) -> bool:
-        """Whether the run reached its end."""
+        """True if the run reached its end."""
         return self.status.startswith(FINISHED)
 
     @property
@@ -143,17 +147,17 @@ class Trajectory(Result):
 
     @property
     def statuses(self) -> np.ndarray:
-        """The status of every run by itself, (...,) texts."""
+        """Status of every run, (...,) texts."""
         return statuses(self) if self.batch else np.array(self.status, dtype=object)
 
     @property
     def n_samples(self) -> np.ndarray:
-        """How many of the samples every run has, (...,); the others are NaN."""
+        """Number of samples of every run, (...,); the others are NaN."""
         return np.isfinite(self.q).all(axis=-1).sum(axis=-1)
 
     @property
     def t_end(self) -> np.ndarray:
-        """When every run ended, s, (...,): at its event, at its last sample if it explodes, else with the batch."""
+        """End time of every run, s, (...,): its event, its last sample if it diverged, else the batch's end."""
         return last_samples(self, "t")
 
     @property
@@ -167,28 +171,28 @@ class Trajectory(Result):
         return last_samples(self, "v")
 
     def run(self, *index: int) -> Trajectory:
-        """One run of a batch, by one index an axis of the batch: what `simulate` gives for its state alone.
+        """Return one run of a batch, by one index per batch axis, as `simulate` returns it for its state alone.
 
         A run that an event stopped ends there. Notes, `moved` and `n_evaluations` are those of the batch.
         """
         return run_of(self, index)
 
     def reaction(self, name: str) -> np.ndarray:
-        """Reactions of one constraint by its label, (..., n, rows)."""
+        """Return the reactions of one constraint by its label, (..., n, rows)."""
         rows = [k for k, row in enumerate(self.reaction_names) if row == name or row.startswith(f"{name}[")]
         if not rows:
             raise unknown_name("constraint", name, sorted({row.split("[")[0] for row in self.reaction_names}))
         return self.reactions[..., rows]
 
     def drive_state(self, name: str) -> np.ndarray:
-        """One state of the drives by its name, "knee.pressure_a", (..., n)."""
+        """Return one drive state by its name, "knee.pressure_a", (..., n)."""
         if name not in self.drive_state_names:
             raise unknown_name("state of a drive", name, self.drive_state_names)
         return self.drive_states[..., self.drive_state_names.index(name)]
 
     @property
     def summary(self) -> str:
-        """One sentence: what ran, how it ended, and the checks."""
+        """Summary in one sentence: robot, end of the run, and checks."""
         many = f"{int(np.prod(self.batch))} runs of " if self.batch else ""
         end = self.t[-1] if self.stops is None else max(self.t[-1], self.stops.t.max())
         text = (
@@ -206,33 +210,19 @@ class Trajectory(Result):
             text += f", start moved by {self.moved:.3g} onto the constraints"
         return "; ".join((text, *self.notes))
 
-    def animate(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        speed: float = 1.0,
-        rate: float = 25.0,
-        size: tuple[int, int] = (640, 480),
-        progress: Progress = None,
-    ) -> Path:
-        """The robot in motion as a .gif, .webp or .mp4 (where ffmpeg is installed); returns the file.
+    def describe(self) -> Description:
+        """Return the description that text, figures and pages show."""
+        from ._describe import describe_trajectory
 
-        Args:
-            path: the file.
-            speed: seconds of the motion in a second of the picture.
-            rate: pictures a second.
-            size: pixels, width and height.
-            progress: whether a bar is shown, or a function of (done, total).
-        """
-        return report_module().animate_result(self, path, speed=speed, rate=rate, size=size, progress=progress)
+        return describe_trajectory(self)
 
     # --- files
 
     def save(self, path: str | os.PathLike[str], *, degrees: bool = False) -> Path:
-        """Written by suffix: .npz and .json hold everything, .csv and .parquet one row a sample.
+        """Write by suffix: .npz and .json hold everything, .csv and .parquet one row per sample.
 
         Tables hold a single run: t, q, v, a, tau, reactions, energies and violation, each column with its unit;
-        angles in degrees if asked for.
+        angles in degrees if requested.
         """
         path = Path(path)
         match path.suffix.lower():
@@ -250,7 +240,7 @@ class Trajectory(Result):
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Trajectory:
-        """A trajectory from a .npz file written by `save` (.json files: `zveno.load_result`)."""
+        """Load a trajectory from a .npz file written by `save` (.json files: `zveno.load_result`)."""
         data = read_npz(path)
         try:
             run = rebuilt(
@@ -266,7 +256,7 @@ class Trajectory(Result):
             ) from error
 
     def columns(self, degrees: bool = False) -> dict[str, np.ndarray]:
-        """Columns of a single run, (n,) each, by name and unit: `q.joint1 (rad)`."""
+        """Return the columns of a single run, (n,) each, by name and unit: `q.joint1 (rad)`."""
         if self.q.ndim != 2:
             raise ZvenoError(
                 f"a table holds one run, and this is a batch of shape {self.batch}",
@@ -324,8 +314,8 @@ class Trajectory(Result):
 
 
 _FIELDS = tuple(item.name for item in fields(Trajectory))
-_NEWER = ("drive_states", "drive_state_names", "drive_state_units", "stops")
-"""Fields that files of earlier versions do not have."""
+_NEWER = ("drive_states", "drive_state_names", "drive_state_units", "stops", "faults", "exchanged")
+"""Fields that are missing from files of earlier versions."""
 
 
 def _from_npz(data, name: str):

@@ -1,1 +1,1 @@
-"""One body: vectors, rotations, rigid transforms and inertia."""
+"""Vectors, rotations, rigid transforms and inertia of a single body."""

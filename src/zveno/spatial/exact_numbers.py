@@ -1,7 +1,8 @@
-"""Exact numbers: what a model's floats were meant to be, in ℚ or ℚ(√2, √3), and matrices over them.
+"""Exact values of a model's floats in ℚ or ℚ(√2, √3), and matrices over these fields.
 
-Right angles keep everything rational; multiples of 15° need √2 and √3. A number of that field is four rationals,
-and as a factor it is a 4×4 rational matrix, so one rational row echelon form serves both fields.
+With right angles alone all entries are rational; multiples of 15° need √2 and √3. An element of ℚ(√2, √3) is
+stored as four rationals. Multiplication by it is a 4×4 rational matrix, so one rational row echelon form serves
+both fields.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from ..errors import MissingExtraError
 from .rotations import to_rpy
 
 ROOTS = (1, 2, 3, 6)
-"""The field's basis: 1, √2, √3, √6."""
+"""Squares of the basis 1, √2, √3, √6 of the field over ℚ."""
 _DECIMALS = 12
 _ULPS = 8 * np.finfo(float).eps
 
 
 class NotExact(Exception):
-    """A constant of the mechanism has no exact meaning that is recognised; the message says which."""
+    """A constant of the mechanism is not recognised as an exact number; the message names it."""
 
 
 class Surd:
@@ -101,7 +102,7 @@ _PRODUCTS = _products()
 
 
 def _cosines() -> dict[int, Surd]:
-    """cos of 0°, 15°, … 90°, by the number of 15° steps."""
+    """Cosines of 0°, 15°, …, 90°, indexed by the number of 15° steps."""
     half, quarter = Fraction(1, 2), Fraction(1, 4)
     return {
         0: Surd((Fraction(1), 0, 0, 0)),
@@ -118,19 +119,19 @@ _COSINES = _cosines()
 
 
 def cosine(steps: int) -> Surd:
-    """cos(15° · steps), exactly."""
+    """Exact value of cos(15° · steps)."""
     steps = abs((steps + 12) % 24 - 12)
     return _COSINES[steps] if steps <= 6 else -_COSINES[12 - steps]
 
 
 def decimal(x: float) -> Fraction:
-    """The decimal number that a float stands for (0.4318, not 0.43180000000000002), or else the float itself."""
+    """Return the decimal that a float represents (0.4318, not 0.43180000000000002), or else its exact value."""
     rounded = round(x, _DECIMALS)
     return Fraction(repr(rounded)) if abs(x - rounded) <= _ULPS * max(1.0, abs(x)) / 8 else Fraction(x)
 
 
 def steps_of_15(angle: float) -> int:
-    """How many times 15° an angle is."""
+    """Number of 15° steps in an angle; raise `NotExact` if the angle is not a multiple of 15°."""
     steps = round(angle / (math.pi / 12))
     if abs(angle - steps * math.pi / 12) > _ULPS * max(1.0, abs(angle)):
         raise NotExact(f"{math.degrees(angle):.9g}° is not a multiple of 15°")
@@ -138,7 +139,7 @@ def steps_of_15(angle: float) -> int:
 
 
 def exact_rotation(R: np.ndarray) -> list[list[Any]]:
-    """A rotation matrix in exact numbers: signed permutations as integers, others by their roll, pitch and yaw."""
+    """Convert a rotation matrix to exact numbers: a signed permutation, or multiples of 15° in roll, pitch, yaw."""
     whole = np.rint(R)
     if (whole == R).all():
         return [[Fraction(int(x)) for x in row] for row in whole]
@@ -167,7 +168,7 @@ def _product(A, B) -> list[list]:
 
 
 class Matrix:
-    """A constant 4×4 matrix in exact numbers. Equal ones are one object, so that it is a cheap key."""
+    """Constant 4×4 matrix of exact numbers. Equal matrices are the same object, which makes them cheap keys."""
 
     __slots__ = ("identity", "roots", "rows")
 
@@ -175,7 +176,7 @@ class Matrix:
         self.rows: tuple[tuple[Any, ...], ...] = tuple(tuple(row) for row in rows)
         surds = [x for row in self.rows for x in row if isinstance(x, Surd)]
         self.roots: frozenset[int] = frozenset(k for x in surds for k in (1, 2, 3) if x.parts[k] != 0)
-        """Which of √2, √3, √6 it needs."""
+        """Indices of the roots √2, √3, √6 that occur in the entries."""
         if not self.roots:
             self.rows = tuple(tuple(x.parts[0] if isinstance(x, Surd) else x for x in row) for row in self.rows)
         self.identity: bool = all(x == int(i == j) for i, row in enumerate(self.rows) for j, x in enumerate(row))
@@ -200,7 +201,7 @@ ZERO = Matrix([[Fraction(0)] * 4] * 4)
 
 
 def exact_transform(T: np.ndarray, what: str) -> Matrix:
-    """A rigid transform in exact numbers."""
+    """Convert a rigid transform to exact numbers."""
     try:
         return _transform(np.ascontiguousarray(T).tobytes())
     except NotExact as obstacle:
@@ -216,7 +217,7 @@ def _transform(data: bytes) -> Matrix:
 
 
 def exact_direction(vector: np.ndarray) -> list[Any]:
-    """A multiple of a direction in exact numbers: small ratios, or two angles that are multiples of 15°."""
+    """Convert a direction, up to scale, to exact numbers: small ratios or two angles that are multiples of 15°."""
     largest = vector[int(np.argmax(abs(vector)))]
     ratios = [Fraction(float(x / largest)).limit_denominator(1000) for x in vector]
     if max(abs(float(r) - x / largest) for r, x in zip(ratios, vector, strict=True)) <= _ULPS:
@@ -236,7 +237,7 @@ def exact_direction(vector: np.ndarray) -> list[Any]:
 
 
 def exact_twist(twist: np.ndarray, what: str) -> Matrix:
-    """The (4, 4) matrix of a joint's twist `[v, w]`, of any length."""
+    """Exact (4, 4) matrix of a joint's twist `[v, w]`, up to scale."""
     try:
         return _twist(np.ascontiguousarray(twist).tobytes())
     except NotExact as obstacle:
@@ -261,9 +262,9 @@ def _twist(data: bytes) -> Matrix:
 
 
 def exact_gravity(vector: np.ndarray, direction: bool = True) -> list[Any]:
-    """Gravity in exact numbers: a direction that is recognised as axes are, else the decimals as typed.
+    """Convert gravity to exact numbers: a direction recognised like a joint axis, else the decimals as typed.
 
-    If only the direction counts, its size is left out.
+    If only the direction matters, the magnitude is dropped.
     """
     if not vector.any():
         return [Fraction(0)] * 3
@@ -280,7 +281,7 @@ def exact_gravity(vector: np.ndarray, direction: bool = True) -> list[Any]:
 
 @cache
 def flint() -> Any:
-    """python-flint, or None where it is not installed."""
+    """Module python-flint, or None if it is not installed."""
     try:
         import flint as module
     except ImportError:
@@ -289,7 +290,7 @@ def flint() -> Any:
 
 
 def required_flint() -> Any:
-    """python-flint, or the error that says how to get it."""
+    """Return the module python-flint; raise an error with the install command if it is missing."""
     module = flint()
     if module is None:
         raise MissingExtraError("exact proofs need python-flint", remedy="pip install 'zveno[exact]'")
@@ -297,20 +298,20 @@ def required_flint() -> Any:
 
 
 def as_array(rows: Sequence[Sequence[Any]], width: int) -> np.ndarray:
-    """Exact rows in floating point, (rows, width)."""
+    """Convert exact rows to a float array (rows, width)."""
     numbers = [[number_as_float(x) if x else 0.0 for x in row] for row in rows]
     return np.array(numbers, dtype=float).reshape(len(rows), width)
 
 
 def number_as_float(x: Any) -> float:
-    """An exact number in floating point."""
+    """Convert an exact number to a float."""
     if isinstance(x, Surd):
         return sum(number_as_float(part) * root**0.5 for part, root in zip(x.parts, ROOTS, strict=True))
     return int(x.p) / int(x.q) if hasattr(x, "p") else float(x)
 
 
 def as_texts(rows: Sequence[Sequence[Any]]) -> tuple[tuple[str, ...], ...]:
-    """Exact rows as texts: "-1/2", or four rationals where roots are needed; see `from_text`."""
+    """Write exact rows as text: "-1/2", or four rationals if roots occur; see `from_text`."""
     return tuple(tuple(_text(x) if x else "0" for x in row) for row in rows)
 
 
@@ -322,6 +323,6 @@ def _text(x: Any) -> str:
 
 
 def from_text(text: str) -> Fraction | Surd:
-    """The number that `as_texts` wrote."""
+    """Parse a number written by `as_texts`."""
     parts = [Fraction(part) for part in text.split()]
     return parts[0] if len(parts) == 1 else Surd(parts)

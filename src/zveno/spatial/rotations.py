@@ -1,7 +1,7 @@
-"""Rotations of one body: matrices, axis and angle, roll–pitch–yaw, quaternions `wxyz`, rotation vectors.
+"""Rotations: matrices, axis and angle, roll–pitch–yaw, quaternions `wxyz`, rotation vectors.
 
-Functions that algorithms call inside a recursion (`about_axis`, `from_quaternion`, `exp`, `log`, …) take
-float, complex or traced entries. Those that only readers call (`from_rpy`, `to_quaternion`, …) take floats.
+Functions used inside recursions (`about_axis`, `from_quaternion`, `exp`, `log`, …) take float, complex or traced
+entries. Functions used only by file readers (`from_rpy`, `to_quaternion`, …) take floats.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernels.math import atan2, cos, select, sin, sqrt
+from ..kernels.ops import atan2, cos, sin, sqrt, where
 from .vectors import cross, skew
 
 RIGHT_ANGLE = math.pi / 2
@@ -21,9 +21,9 @@ _ROUNDING = 4 * np.finfo(float).eps
 
 
 def cos_sin(angle: float) -> tuple[float, float]:
-    """cos and sin of a constant, exact at multiples of 90° that are off by rounding only.
+    """Cosine and sine of a constant angle, exact at multiples of 90° up to rounding.
 
-    π/2 is not a double; without this every right angle of a model file leaves 6e-17 where a zero was meant.
+    π/2 is not a double; otherwise every right angle of a model file would give 6e-17 instead of zero.
     """
     quarter_turns = round(angle / RIGHT_ANGLE)
     if abs(angle - quarter_turns * RIGHT_ANGLE) <= _ROUNDING * max(1.0, abs(angle)):
@@ -34,8 +34,8 @@ def cos_sin(angle: float) -> tuple[float, float]:
 def about_axis(axis: np.ndarray, c: Any, s: Any) -> np.ndarray:
     """Rotation matrix about a unit axis, from the cosine and sine of the angle.
 
-    R = aaᵀ + cos θ (1 − aaᵀ) + sin θ [a]× (Rodrigues). This grouping leaves no arithmetic
-    behind when the axis is a coordinate axis and the angle is traced.
+    R = aaᵀ + cos θ (1 − aaᵀ) + sin θ [a]× (Rodrigues). Grouped like this, a traced rotation about a
+    coordinate axis needs no arithmetic.
     """
     along = np.outer(axis, axis)
     return along + c * (np.eye(3) - along) + s * skew(axis)
@@ -52,16 +52,16 @@ def elementary(letter: str, angle: float) -> np.ndarray:
 
 
 def from_rpy(rpy: Sequence[float] | np.ndarray) -> np.ndarray:
-    """R = Rz(yaw) Ry(pitch) Rx(roll) from (roll, pitch, yaw) in radians: URDF's fixed-axis angles."""
+    """Rotation matrix Rz(yaw) Ry(pitch) Rx(roll) from (roll, pitch, yaw) in radians: URDF's fixed-axis angles."""
     roll, pitch, yaw = (float(angle) for angle in rpy)
     return elementary("z", yaw) @ elementary("y", pitch) @ elementary("x", roll)
 
 
 def to_rpy(R: np.ndarray) -> np.ndarray:
-    """(roll, pitch, yaw) in radians, pitch in [−π/2, π/2], that give R back to rounding at every pitch.
+    """Angles (roll, pitch, yaw) of R in radians, pitch in [−π/2, π/2], accurate to rounding at every pitch.
 
-    The roll is taken from what is left when yaw and pitch are undone. Near pitch = ±90°, where only the sum or the
-    difference of roll and yaw is well determined, it so makes up for the error of the yaw.
+    The roll is computed after yaw and pitch are undone. Near pitch = ±90°, only the sum or the difference of roll
+    and yaw is well determined; the roll computed in this way compensates the error of the yaw.
     """
     R = R + 0.0  # atan2(0, −0) would be π
     yaw = math.atan2(R[1, 0], R[0, 0])
@@ -101,33 +101,33 @@ def to_quaternion(R: np.ndarray) -> np.ndarray:
 
 
 def quaternion_product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """p ⊗ q of two quaternions `wxyz`: first q, then p."""
+    """Product p ⊗ q of two quaternions `wxyz`: rotation by q, then by p."""
     vector = p[0] * q[1:] + q[0] * p[1:] + cross(p[1:], q[1:])
     return np.concatenate([[p[0] * q[0] - p[1:] @ q[1:]], vector])
 
 
 def quaternion_conjugate(q: np.ndarray) -> np.ndarray:
-    """The inverse of a unit quaternion `wxyz`."""
+    """Conjugate of a quaternion `wxyz`, the inverse of a unit quaternion."""
     return np.concatenate([q[:1], -q[1:]])
 
 
 def exp_coefficients(squared: Any) -> tuple[Any, ...]:
-    """sin θ/θ, (1 − cos θ)/θ², (θ − sin θ)/θ³ and (θ²/2 − 1 + cos θ)/θ⁴ as smooth functions of θ².
+    """Coefficients sin θ/θ, (1 − cos θ)/θ², (θ − sin θ)/θ³ and (θ²/2 − 1 + cos θ)/θ⁴, smooth in θ².
 
-    The m-th is Σ (−θ²)^k/(2k + m)!. The series serves up to θ = 1, where the closed forms, each of which
-    loses the leading digits of the one before it, have lost only a few.
+    The m-th coefficient is Σ (−θ²)^k/(2k + m)!. The series is used up to θ = 1. Beyond, the closed forms lose only
+    a few digits to cancellation.
     """
     small = squared < 1.0
-    safe = select(small, 1.0, squared)
+    safe = where(small, 1.0, squared)
     angle = sqrt(safe)
     a = sin(angle) / angle
     b = (1.0 - cos(angle)) / safe
     closed = (a, b, (1.0 - a) / safe, (0.5 - b) / safe)
-    return tuple(select(small, _series(squared, m), form) for m, form in enumerate(closed, start=1))
+    return tuple(where(small, _series(squared, m), form) for m, form in enumerate(closed, start=1))
 
 
 def _series(squared, m: int):
-    """Σ (−θ²)^k/(2k + m)! by Horner, to rounding for θ ≤ 1."""
+    """Evaluate Σ (−θ²)^k/(2k + m)! by Horner's rule, accurate to rounding for θ ≤ 1."""
     total = 1.0 / math.factorial(18 + m)
     for k in range(8, -1, -1):
         total = 1.0 / math.factorial(2 * k + m) - squared * total
@@ -151,12 +151,12 @@ def quaternion_exp(rotation_vector: np.ndarray) -> np.ndarray:
 
 def quaternion_log(q: np.ndarray) -> np.ndarray:
     """Rotation vector, of angle at most π, of a unit quaternion `wxyz`."""
-    q = q * select(q[0] < 0.0, -1.0, 1.0)
+    q = q * where(q[0] < 0.0, -1.0, 1.0)
     squared = q[1:] @ q[1:]
     small = squared < 1e-6
-    norm = sqrt(select(small, 1.0, squared))
+    norm = sqrt(where(small, 1.0, squared))
     # 2 atan2(|u|, w)/|u|; near zero its series 2 asin(|u|)/|u|, whose next term is below 1e-17.
-    factor = select(small, 2.0 + squared / 3.0 * (1.0 + 0.45 * squared), 2.0 * atan2(norm, q[0]) / norm)
+    factor = where(small, 2.0 + squared / 3.0 * (1.0 + 0.45 * squared), 2.0 * atan2(norm, q[0]) / norm)
     return factor * q[1:]
 
 
@@ -166,21 +166,21 @@ def log(R: np.ndarray) -> np.ndarray:
 
 
 def is_rotation(R: ArrayLike, tolerance: float = 1e-9) -> bool:
-    """Whether RᵀR = 1 and det R = +1 to `tolerance`."""
+    """Return True if RᵀR = 1 and det R = +1 within `tolerance`."""
     R = np.asarray(R, dtype=float)
     return bool(np.isfinite(R).all() and abs(R.T @ R - np.eye(3)).max() <= tolerance and np.linalg.det(R) > 0)
 
 
 def nearest_rotation(A: np.ndarray) -> np.ndarray:
-    """The proper rotation nearest to a 3×3 matrix in the Frobenius norm (polar factor, det = +1)."""
+    """Project a 3×3 matrix onto the nearest rotation in the Frobenius norm (polar factor, det = +1)."""
     U, _, Vt = np.linalg.svd(A)
     return U @ np.diag([1.0, 1.0, np.linalg.det(U @ Vt)]) @ Vt
 
 
 def z_to(axis: ArrayLike) -> np.ndarray:
-    """A rotation that takes the z axis to the unit vector `axis`; coordinate axes give exact entries."""
+    """Rotation that maps the z axis to the unit vector `axis`; coordinate axes give exact entries."""
     axis = np.asarray(axis, dtype=float)
-    # The formula divides by 1 + z: below the equator, turn over about x first.
+    # The formula divides by 1 + z: for negative z, rotate by 180° about x first.
     over = np.diag([1.0, -1.0, -1.0]) if axis[2] < 0 else np.eye(3)
     axis = over @ axis
     K = skew(cross(np.array([0.0, 0.0, 1.0]), axis))
@@ -188,12 +188,12 @@ def z_to(axis: ArrayLike) -> np.ndarray:
 
 
 def is_about_one_axis(R: np.ndarray) -> bool:
-    """Whether a rotation is none, or about one coordinate axis."""
+    """Return True if a rotation is the identity or about a coordinate axis."""
     return any(abs(R[axis, axis] - 1.0) < 1e-12 for axis in range(3))
 
 
 def angle_about(R: np.ndarray, axis: int) -> float:
-    """The angle of a rotation about one coordinate axis; 0 if it is about another."""
+    """Angle of a rotation about the given coordinate axis; 0 if it is about another axis."""
     if abs(R[axis, axis] - 1.0) > 1e-12:
         return 0.0
     j, k = (axis + 1) % 3, (axis + 2) % 3

@@ -1,7 +1,7 @@
 """Rigid transforms as 4×4 matrices, twists and wrenches as (6,) vectors, linear part first.
 
-`T_a_b` maps coordinates in frame b to coordinates in frame a: neighbours cancel in `T_a_b @ T_b_c`.
-All functions here take float, complex or traced entries unless they say otherwise.
+`T_a_b` maps coordinates in frame b to coordinates in frame a: adjacent names cancel in `T_a_b @ T_b_c`.
+Functions take float, complex or traced entries unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -16,40 +16,40 @@ _LAST_ROW = np.array([[0.0, 0.0, 0.0, 1.0]])
 
 
 def transform(R: ArrayLike | None = None, p: ArrayLike | None = None) -> np.ndarray:
-    """The 4×4 transform with rotation `R` (identity if not given) and translation `p` (zero if not given)."""
+    """Build the 4×4 transform with rotation `R` (default identity) and translation `p` (default zero)."""
     R = np.eye(3) if R is None else np.asarray(R)
     p = np.zeros(3) if p is None else np.asarray(p)
     return np.concatenate([np.concatenate([R, p[:, None]], axis=1), _LAST_ROW])
 
 
 def inverse(T: np.ndarray) -> np.ndarray:
-    """T⁻¹ of a rigid transform: [Rᵀ, −Rᵀp]."""
+    """Inverse of a rigid transform: [Rᵀ, −Rᵀp]."""
     Rt = T[:3, :3].T
     return transform(Rt, -(Rt @ T[:3, 3]))
 
 
 def adjoint(T_a_b: np.ndarray) -> np.ndarray:
-    """The 6×6 matrix that maps a twist `[v, w]` from frame b to frame a: [[R, [p]×R], [0, R]]."""
+    """Adjoint matrix (6, 6) that maps a twist `[v, w]` from frame b to frame a: [[R, [p]×R], [0, R]]."""
     R, p = T_a_b[:3, :3], T_a_b[:3, 3]
     return np.concatenate([np.concatenate([R, skew(p) @ R], axis=1), np.concatenate([np.zeros((3, 3)), R], axis=1)])
 
 
 def move_twist(T_a_b: np.ndarray, twist: np.ndarray) -> np.ndarray:
-    """A twist `[v, w]` given at frame b, seen at frame a: v_a = R v + p × R w, w_a = R w."""
+    """Transform a twist `[v, w]` from frame b to frame a: v_a = R v + p × R w, w_a = R w."""
     R, p = T_a_b[:3, :3], T_a_b[:3, 3]
     w = R @ twist[3:]
     return np.concatenate([R @ twist[:3] + cross(p, w), w])
 
 
 def move_wrench(T_a_b: np.ndarray, wrench: np.ndarray) -> np.ndarray:
-    """A wrench `[f, n]` given at frame b, seen at frame a: f_a = R f, n_a = R n + p × R f."""
+    """Transform a wrench `[f, n]` from frame b to frame a: f_a = R f, n_a = R n + p × R f."""
     R, p = T_a_b[:3, :3], T_a_b[:3, 3]
     f = R @ wrench[:3]
     return np.concatenate([f, R @ wrench[3:] + cross(p, f)])
 
 
 def exp(twist: np.ndarray) -> np.ndarray:
-    """The displacement reached after unit time by a constant body twist `[v, w]`.
+    """Displacement after unit time with a constant body twist `[v, w]`.
 
     p = V v with V = 1 + b [w]× + c [w]×², coefficients as in `rotations.exp_coefficients`.
     """
@@ -61,7 +61,7 @@ def exp(twist: np.ndarray) -> np.ndarray:
 
 
 def log(rotation_vector: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """The body twist `[v, w]` whose `exp` has translation `p` and the rotation of `rotation_vector`.
+    """Body twist `[v, w]` whose `exp` has translation `p` and the rotation of `rotation_vector`.
 
     v = V⁻¹p with V⁻¹ = 1 − [w]×/2 + d [w]×², d = (1 − a/2b)/θ² = (c − 2e)/2b.
     """
@@ -72,7 +72,7 @@ def log(rotation_vector: np.ndarray, p: np.ndarray) -> np.ndarray:
 
 
 def is_transform(T: ArrayLike, tolerance: float = 1e-9) -> bool:
-    """Whether a (4, 4) float array is a rigid transform to `tolerance`."""
+    """Return True if a float array is a rigid (4, 4) transform within `tolerance`."""
     T = np.asarray(T, dtype=float)
     return T.shape == (4, 4) and bool(
         np.isfinite(T).all() and abs(T[3] - _LAST_ROW[0]).max() <= tolerance and is_rotation(T[:3, :3], tolerance)

@@ -1,4 +1,4 @@
-"""Three-vectors: cross product and its matrix, on float, complex or traced entries alike."""
+"""Cross product and its matrix for (3,) vectors with float, complex or traced entries."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ X_AXIS, Y_AXIS, Z_AXIS = np.eye(3)
 
 
 def cross(a: Any, b: Any) -> np.ndarray:
-    """a × b of two (3,) vectors; `np.cross` costs ten times as much on traced entries."""
+    """Cross product a × b of two (3,) vectors; `np.cross` is ten times slower on traced entries."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 def skew(a: Any) -> np.ndarray:
-    """The (3, 3) matrix [a]× with [a]× b = a × b."""
+    """Skew-symmetric (3, 3) matrix [a]× with [a]× b = a × b."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])

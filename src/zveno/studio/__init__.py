@@ -1,1 +1,1 @@
-"""The studio: a robot, its solutions, motions and errors in the browser, served to this machine alone."""
+"""Interactive browser view of robots, solutions, motions and errors, served to this machine only."""

@@ -1,4 +1,4 @@
-"""Copies of a robot as instances of a few shapes: an update is two arrays a shape, for any number of joints."""
+"""Copies of a robot as instances of shared shapes: an update sends two arrays per shape."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from ..report.shapes.mesh import Instance, Mesh
-from ..report.shapes.parts import Part, rgb
+from ..report.robot_parts import Part, rgb
+from ..report.solids import Instance, Mesh
 
 PARKED = np.array([0.0, 0.0, -1e4], dtype=np.float32)
-"""Where copies are that are not shown: their number is fixed, so that an update never changes sizes."""
+"""Position of hidden copies; the number of instances is fixed, so that updates never change sizes."""
 
 GHOST_SIDES = 12
-"""Of round parts that are seen through: there are many."""
+"""Number of sides of round parts of transparent copies, which are numerous."""
 NOWHERE = np.zeros((0, 1, 4, 4))
-"""Poses of no copy."""
+"""Empty array of poses, which hides all copies."""
 
 
 class Shared:
-    """The instances of one shape: all parts of all copies that have it."""
+    """Instances of one shape: all parts of all copies that share it."""
 
     def __init__(self, family: Sequence[tuple[Part, Instance]], copies: int, most_sides: int):
         parts = [part for part, _ in family]
@@ -45,7 +45,7 @@ class Shared:
 
 
 class Instances:
-    """Several copies of a robot's parts in a scene, below a node."""
+    """Copies of a robot's parts below a node of the scene."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Instances:
         return on_click
 
     def place(self, T: np.ndarray) -> None:
-        """Put copies where the links are: T (c, n_links, 4, 4); further copies are hidden."""
+        """Place copies at link poses T (c, n_links, 4, 4); further copies are hidden."""
         T = np.asarray(T)[: self.copies]
         if not len(T) and self.shown == 0:
             return
@@ -113,13 +113,13 @@ class Instances:
         self.shown: int = len(T)
 
     def show(self, visible: bool) -> None:
-        """Show or hide all of it."""
+        """Show or hide all copies."""
         for shared in self.shared:
             shared.handle.visible = visible
 
 
 def _linear(color: np.ndarray) -> np.ndarray:
-    """A colour of a screen, 0 to 1, as bytes of light: viser takes those of instances as such."""
+    """Convert an sRGB colour, 0 to 1, to linear bytes, which viser expects for instances."""
     light = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
     return np.round(255 * light)
 

@@ -1,4 +1,4 @@
-"""A path drawn by way-points: straight lines between poses of the target, all branches, and the jumps."""
+"""Path through way-points: straight lines between poses of the target, with all branches and jumps."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from ..ik.paths.joint_path import JointPath
-from ..ik.paths.pose_curves import PoseCurve
+from ..ik.paths.pose_curves import PosePath
 from .instances import NOWHERE, Instances, quaternions
 from .playback import Playback
 from .stage import Stage
 from .target import GHOST_OPACITY, MOST_GHOSTS, Target
 
 POSES = 24
-"""Along a line between two way-points."""
+"""Number of poses along a line between two way-points."""
 LINE, JUMP = (214, 51, 108), (214, 40, 40)
 
 
 class PathPanel:
-    """Way-points of one robot, and the joint motion along them."""
+    """Panel for the way-points of one robot and the joint motion along them."""
 
     def __init__(self, stage: Stage, target: Target, gui: Any):
         self.stage: Stage = stage
@@ -40,18 +40,18 @@ class PathPanel:
         clear.on_click(lambda _: self.clear())
 
     def add(self) -> None:
-        """The target's pose becomes the next way-point."""
+        """Add the pose of the target as the next way-point."""
         self.points.append(self.target.T)
         self._draw()
 
     def clear(self) -> None:
-        """Forget the way-points and the path."""
+        """Remove the way-points and the path."""
         self.points, self.result = [], None
         self._draw()
         self._forget()
 
     def solve(self) -> None:
-        """All branches along the lines between the way-points; it may take seconds."""
+        """Solve for all branches along the path; this may take seconds."""
         if len(self.points) < 2:
             self.status.content = "two way-points are needed"
             return
@@ -132,6 +132,6 @@ class PathPanel:
 
 
 def waypoint_poses(points: list[np.ndarray]) -> np.ndarray:
-    """Poses (n, 4, 4) along straight lines through way-points, each of them once."""
-    lines = [PoseCurve.line(a, b, POSES).poses for a, b in pairwise(points)]
+    """Poses (n, 4, 4) along straight lines through way-points, without duplicates."""
+    lines = [PosePath.line(a, b, POSES).poses for a, b in pairwise(points)]
     return np.concatenate([lines[0], *(line[1:] for line in lines[1:])])

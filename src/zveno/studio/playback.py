@@ -1,9 +1,9 @@
-"""A time bar: something that is shown at a number of times, played at a speed."""
+"""Time bar that plays samples at a chosen speed."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,11 @@ from .worker import Worker
 
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "4")
 BAR_SECONDS = 0.1
-"""Between two updates of the bar while playing."""
+"""Time between two updates of the bar during playback, s."""
 
 
 class Playback:
-    """Play, stop, a bar and a speed. `show(k)` is called in the worker's thread."""
+    """Controls for play, stop, time and speed. `show(k)` is called in the worker's thread."""
 
     def __init__(self, worker: Worker, gui: Any, t: np.ndarray, show: Callable[[int], None], unit: str = "s"):
         self.worker: Worker = worker
@@ -43,11 +43,11 @@ class Playback:
 
     @property
     def playing(self) -> bool:
-        """Whether time runs."""
+        """True during playback."""
         return self._began is not None
 
     def toggle(self) -> None:
-        """Play or stop."""
+        """Start or stop playback."""
         if self.playing:
             self._stop()
             return
@@ -95,3 +95,19 @@ class Playback:
             self._stop()
         value = float(np.clip(event.target.value, event.target.min, event.target.max))
         self.go(int(np.abs(self.t - self.t[0] - value).argmin()) if self.unit == "s" else round(value) - 1)
+
+
+COLORS = ("#5b6672", "#1d5fd1", "#d6336c", "#2b9348", "#d9a400", "#8e5cc2")
+MOST_POINTS = 2000
+"""Maximum number of points of a line; more are subsampled evenly."""
+
+
+def add_plot(gui: Any, title: str, x: np.ndarray, lines: Mapping[str, np.ndarray], unit: str = "s") -> Any:
+    """Add a plot of lines over a common axis, with gaps at values that are not finite."""
+    kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), MOST_POINTS)).round().astype(int))
+    data = (np.asarray(x, dtype=float)[kept], *(np.asarray(y, dtype=float)[kept] for y in lines.values()))
+    series = [{"label": unit}]
+    series += [{"label": name, "stroke": COLORS[k % len(COLORS)], "width": 1.5} for k, name in enumerate(lines)]
+    return gui.add_uplot(
+        data=data, series=tuple(series), title=title, scales={"x": {"time": False}, "y": {"auto": True}}, aspect=1.6
+    )

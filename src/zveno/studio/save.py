@@ -1,4 +1,4 @@
-"""What the studio shows as one page that needs no server: the scene, or a motion."""
+"""Offline page of the scene or of a motion."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from .studio import Studio
 
 MOST_FRAMES = 300
-"""Of a motion: more are thinned out evenly."""
+"""Maximum number of frames of a motion; more are subsampled evenly."""
 
 
 def save_scene(studio: Studio, path: str | PathLike[str]) -> Path:
-    """Write the page; returns the file."""
+    """Write the page and return the file."""
     file = Path(path)
     if file.suffix.lower() not in (".html", ".htm"):
         raise ZvenoError(f"a scene cannot be saved as {file.suffix!r}", file=file, remedy="Use .html")
@@ -27,7 +27,7 @@ def save_scene(studio: Studio, path: str | PathLike[str]) -> Path:
 
 
 def scene_page(studio: Studio) -> bytes:
-    """The page: the motion of the first time bar if there is one, else the scene as it stands."""
+    """Render the page: the motion of the first time bar, or else the current scene."""
     serializer = studio.server.get_scene_serializer()
     if studio.playbacks:
         stage, playback = studio.playbacks[0]

@@ -1,32 +1,88 @@
-"""One robot in the scene: its parts, axes and frames, and the configuration that everything else reads and sets."""
+"""Robot in the scene, with sliders in degrees and millimetres."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import UnknownNameError
+from ..ik._manipulability import manipulability
 from ..mechanism import Mechanism
-from ..report.shapes import solids
-from ..report.shapes.parts import Part, RobotParts, foot, ground_below, kind_color, robot_parts, upright_axes
+from ..mechanism.units import coordinate_units, velocity_units
+from ..report import solids
+from ..report.robot_parts import Part, RobotParts, foot, ground_below, kind_color, robot_parts, upright_axes
 from ..robot import Robot
 from ..spatial.rotations import to_quaternion
 from .instances import Instances, quaternions
-from .values import within
 from .worker import Worker
 
+_SHOWN = {"rad": (180.0 / np.pi, "°", 1), "m": (1e3, "mm", 1)}
+"""Factor, unit and number of decimals for display."""
+_FREE_TURN = 2.0 * np.pi
+"""Slider range of revolute joints without limits, rad; prismatic joints have twice the robot's size."""
+
+
+class Coordinate(NamedTuple):
+    """Coordinate shown by a slider."""
+
+    place: int
+    """Index in q."""
+    name: str
+    factor: float
+    unit: str
+    low: float
+    """Lower limit in the displayed unit."""
+    high: float
+
+    def shown(self, value: float) -> float:
+        """Convert a coordinate to the displayed unit, clipped to the limits."""
+        return float(np.clip(round(self.factor * float(value), 2), self.low, self.high))
+
+    def meant(self, value: float) -> float:
+        """Convert a displayed value to a coordinate, clipped to the limits."""
+        return float(np.clip(float(value), self.low, self.high)) / self.factor
+
+
+def coordinates(mechanism: Mechanism, size: float) -> Iterator[Coordinate]:
+    """List the coordinates that have sliders; quaternions have none."""
+    units = coordinate_units(mechanism)
+    for place, (name, unit) in enumerate(zip(mechanism.coordinate_names, units, strict=True)):
+        if unit not in _SHOWN:
+            continue
+        factor, shown, _ = _SHOWN[unit]
+        free = _FREE_TURN if unit == "rad" else 2.0 * size
+        low, high = max(float(mechanism.lower[place]), -free), min(float(mechanism.upper[place]), free)
+        if low < high:
+            yield Coordinate(place, name, factor, shown, factor * low, factor * high)
+
+
+def within(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Clip every limited coordinate of q to its limits."""
+    return np.clip(np.asarray(q, dtype=float), mechanism.lower, mechanism.upper)
+
+
+def in_words(mechanism: Mechanism, q: np.ndarray, places: tuple[int, ...]) -> list[str]:
+    """Format coordinates for tables."""
+    units = coordinate_units(mechanism)
+    factors = [_SHOWN.get(units[k], (1.0, "", 2)) for k in places]
+    return [
+        f"{round(factor * q[k], digits) + 0.0:.{digits}f}"
+        for k, (factor, _, digits) in zip(places, factors, strict=True)
+    ]
+
+
 TEXT_SECONDS = 0.12
-"""Between two updates of texts and sliders: eyes do not read faster."""
+"""Time between two updates of texts and sliders, s."""
 
 
 class Stage:
-    """A robot that stands in the scene.
+    """Robot in the scene.
 
-    Coordinates below its node are those of the robot's world; the node turns gravity down and shifts the robot
-    beside others.
+    Coordinates below its node are those of the robot's world. The node rotates gravity downwards and shifts the
+    robot beside others.
     """
 
     def __init__(
@@ -43,7 +99,7 @@ class Stage:
         self.q: np.ndarray = within(self.mechanism, np.array(self.mechanism.neutral(), dtype=float))
         self._changing = threading.Lock()
         self.readers: list[Callable[[np.ndarray], None]] = []
-        """called in the worker's thread when q has changed, at most eight times a second"""
+        """Functions called in the worker's thread after changes of q, at most eight times per second."""
         upright = upright_axes(self.mechanism)
         place = np.array([0.0, offset, 0.0])
         self.root: Any = server.scene.add_frame(node, show_axes=False, wxyz=to_quaternion(upright), position=place)
@@ -53,14 +109,14 @@ class Stage:
         self.pedestal: Instances = Instances(server.scene, f"{node}/foot", foot(self.shape, upright, self.ground))
         self.pedestal.place(T[None])
         self.followers: list[Instances] = []
-        """other parts that move with the links"""
+        """Other parts that move with the links."""
         self._axes: Instances | None = None
         self._frames: Any = None
         self.placed: int = 0
         self.place()
 
     def pose(self, q: np.ndarray, frame: str | None = None) -> np.ndarray:
-        """The pose of a frame, of the one that is shown if none is named, (..., 4, 4)."""
+        """Pose of a frame, by default the displayed one, (..., 4, 4)."""
         return np.asarray(self.robot.forward_kinematics(q, self.frame if frame is None else frame))
 
     def link_poses(self, q: np.ndarray) -> np.ndarray:
@@ -75,7 +131,7 @@ class Stage:
         return float(min((each.min() for each in heights), default=0.0))
 
     def set(self, q: np.ndarray) -> None:
-        """Move the robot; values outside limits are taken to them. May be called from any thread."""
+        """Move the robot; values are clipped to the limits. This may be called from any thread."""
         q = within(self.mechanism, q)
         if not np.isfinite(q).all():
             return
@@ -84,14 +140,14 @@ class Stage:
         self.worker.mark((self.node, "read"), self._read, after=TEXT_SECONDS)
 
     def change(self, place: int, value: float) -> None:
-        """Set one coordinate; hands in two pages may do so at once."""
+        """Set one coordinate; several pages may do so concurrently."""
         with self._changing:
             q = self.q.copy()
             q[place] = value
             self.set(q)
 
     def place(self) -> None:
-        """Put the parts where q says."""
+        """Place the parts at the current q."""
         q = self.q
         T = self.link_poses(q)
         with self.server.atomic():
@@ -107,7 +163,7 @@ class Stage:
             reader(self.q)
 
     def show_ground(self, height: float) -> None:
-        """A plate at a height of the robot's world."""
+        """Show the ground as a plate at a height of the robot's world."""
         self.server.scene.add_grid(
             f"{self.node}/ground",
             width=6 * self.size,
@@ -119,7 +175,7 @@ class Stage:
         )
 
     def show_axes(self, visible: bool) -> None:
-        """Lines along the axes of all joints."""
+        """Show or hide lines along the axes of all joints."""
         if self._axes is None:
             length, thin = 0.16 * self.size, 0.004 * self.size
             parts = [
@@ -136,7 +192,7 @@ class Stage:
         self.worker.mark((self.node, "place"), self.place)
 
     def show_frames(self, visible: bool) -> None:
-        """Red, green and blue axes of all links and named frames."""
+        """Show or hide red, green and blue axes of all links and named frames."""
         if self._frames is None:
             n = self.mechanism.n_links + len(self.mechanism.frames)
             self._frames = self.server.scene.add_batched_axes(
@@ -157,8 +213,65 @@ class Stage:
 
 
 def _shown_frame(mechanism: Mechanism) -> str:
-    """The default frame; of trees with several ends, the first frame that is named, or the last link."""
+    """Name of the default frame; for trees with several ends, the first named frame or the last link."""
     try:
         return mechanism.default_frame.name
     except UnknownNameError:
         return mechanism.frames[0].name if mechanism.frames else mechanism.link_names[-1]
+
+
+MOST_TORQUES = 8
+"""Maximum number of joints whose torques are listed; the largest torques are shown."""
+
+
+def add_joints(stage: Stage, gui: Any) -> None:
+    """Add the tab with sliders and live numbers."""
+    numbers = gui.add_markdown("")
+    sliders = []
+    for coordinate in coordinates(stage.mechanism, stage.size):
+        slider = gui.add_slider(
+            f"{coordinate.name} {coordinate.unit}",
+            min=np.floor(10 * coordinate.low) / 10,
+            max=np.ceil(10 * coordinate.high) / 10,
+            step=0.1,
+            initial_value=coordinate.shown(stage.q[coordinate.place]),
+        )
+
+        def moved(event: Any, coordinate=coordinate) -> None:
+            if event.client_id is None:  # set by the studio, not by a user
+                return
+            stage.change(coordinate.place, coordinate.meant(event.target.value))
+
+        slider.on_update(moved)
+        sliders.append((coordinate, slider))
+    home = gui.add_button("Neutral")
+    home.on_click(lambda _: stage.set(np.array(stage.mechanism.neutral(), dtype=float)))
+
+    def read(q: np.ndarray) -> None:
+        numbers.content = live_numbers(stage, q)
+        for coordinate, slider in sliders:
+            value = coordinate.shown(q[coordinate.place])
+            if abs(slider.value - value) > 0.05:
+                slider.value = value
+
+    stage.readers.append(read)
+    numbers.content = live_numbers(stage, stage.q)
+
+
+def live_numbers(stage: Stage, q: np.ndarray) -> str:
+    """Format frame position, manipulability and holding torques as Markdown."""
+    mechanism, robot = stage.mechanism, stage.robot
+    x, y, z = 1e3 * stage.pose(q)[:3, 3]
+    lines = [f"**{stage.frame}** at {x:.1f}, {y:.1f}, {z:.1f} mm"]
+    lines.append(f"manipulability {manipulability(robot, q, stage.frame):.3g}")
+    if not any(link.inertia[0] > 0 for link in mechanism.links):
+        return "  \n".join([*lines, "holding torques: the model has no masses"])
+    torques = np.asarray(robot.gravity_torque(q))
+    units = velocity_units(mechanism)
+    names = [joint.name for joint in mechanism.joints if joint.mimic is None for _ in range(joint.type.n_v)]
+    order = np.argsort(-np.abs(torques), kind="stable")[:MOST_TORQUES]
+    held = [
+        f"| {names[k]} | {round(float(torques[k]), 2) + 0.0:.2f} {'N' if units[k] == 'm' else 'N·m'} |"
+        for k in sorted(order)
+    ]
+    return "  \n".join(lines) + "\n\n| holds with | |\n|---|---|\n" + "\n".join(held)

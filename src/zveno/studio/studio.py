@@ -1,4 +1,4 @@
-"""The studio itself: a guarded server, a stage for every robot, and a view of every result."""
+"""Class `Studio`: a secured server, a stage per robot and a view per result."""
 
 from __future__ import annotations
 
@@ -13,17 +13,16 @@ from typing import Any
 import numpy as np
 
 from ..errors import ZvenoError
-from ..io.results import Result
-from ..report.pictures.view import round_length
-from ..report.shapes.parts import robot_parts
+from ..report.result import Result
+from ..report.robot_parts import robot_parts
+from ..report.robot_picture import round_length
 from ..robot import Robot
 from .drop import DropPanel, can_fall
-from .guard import LOOPBACK, guarded_server
-from .joints import add_joints
 from .path import PathPanel
 from .playback import Playback
 from .save import save_scene, scene_page
-from .stage import Stage
+from .server import LOOPBACK, guarded_server
+from .stage import Stage, add_joints
 from .target import RED, Target, lamp
 from .views import result_view
 from .worker import Worker
@@ -39,14 +38,14 @@ def open_studio(
     host: str = LOOPBACK,
     port: int = 0,
 ) -> Studio:
-    """A studio in the browser for robots and results; `print(studio.url)` is the link that opens it.
+    """Open a studio in the browser for robots and results; `print(studio.url)` prints its link.
 
     Args:
-        robots: one or several, which stand side by side.
+        robots: one or several robots, shown side by side.
         results: trajectories, calibrations, identifications, plans, excitations, solutions, paths.
-        frame: of the first robot, that the target places; the default frame if none is named.
-        host: an address of this machine. Another than 127.0.0.1 opens it to the network, with a warning.
-        port: 0 for any that is free; one that is busy is an error.
+        frame: frame of the first robot that the target places; the default frame if not given.
+        host: an address of this machine. Any other than 127.0.0.1 opens it to the network, with a warning.
+        port: port number, 0 for any free port; a port in use is an error.
     """
     chosen = [robots] if isinstance(robots, Robot) else list(robots)
     shown = [results] if isinstance(results, Result) else list(results)
@@ -54,12 +53,12 @@ def open_studio(
 
 
 class Studio:
-    """Robots and results in the browser, until `stop()` or the end of a `with` block.
+    """Browser view of robots and results, open until `stop()` or the end of a `with` block.
 
     Attributes:
-        url: the link that opens it, with its token.
-        stages: the robots in the scene.
-        targets: the dragged target of each robot, by the stage's name.
+        url: link that opens the studio, with its token.
+        stages: robots in the scene.
+        targets: draggable target of each robot, by the name of its stage.
     """
 
     def __init__(self, robots: Sequence[Robot], results: Sequence[Result], frame: str | None, host: str, port: int):
@@ -68,6 +67,8 @@ class Studio:
         robots = list(robots) or [Robot(_mechanism(results[0]))]
         if frame is not None:
             robots[0].mechanism.frame(frame)
+        self.server: Any
+        self.url: str
         self.server, self.url = guarded_server(host, port, f"zveno · {robots[0].name}")
         self.worker: Worker = Worker(self._failed)
         self.stages: list[Stage] = []
@@ -102,7 +103,7 @@ class Studio:
         return f"<Studio of {names}: {'stopped' if self._stopped else self.url}>"
 
     def stop(self) -> None:
-        """End it: connections are closed, threads end, the port is free again."""
+        """Close connections, end threads and free the port."""
         if not self._stopped:
             self._stopped = True
             self.worker.stop()
@@ -110,7 +111,7 @@ class Studio:
                 self.server.stop()
 
     def wait(self) -> None:
-        """Stay until it is stopped or interrupted by Ctrl-C."""
+        """Wait until the studio is stopped or interrupted by Ctrl-C."""
         try:
             while not self._stopped:
                 time.sleep(0.2)
@@ -118,7 +119,7 @@ class Studio:
             self.stop()
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """The scene, or the motion of the first time bar, as one offline page; returns the file."""
+        """Save the scene, or the motion of the first time bar, as one offline page; return the file."""
         return save_scene(self, path)
 
     def _failed(self, error: BaseException) -> None:
@@ -132,7 +133,7 @@ class Studio:
         scene.configure_default_lights(enabled=True, cast_shadow=False)
 
     def _add(self, robot: Robot, frame: str | None = None) -> Stage:
-        """A stage beside the others, with its tabs."""
+        """Add a stage beside the others, with its tabs."""
         taken = {stage.node for stage in self.stages}
         node = next(name for k in range(len(taken) + 1) if (name := f"/robot{k + 1}") not in taken)
         reach = [stage.size for stage in self.stages]
@@ -167,7 +168,7 @@ class Studio:
         control.on_update(lambda event: setattr(target.control, "visible", bool(event.target.value)))
 
     def _add_result(self, result: Result) -> None:
-        """A view of a result, on the stage of its robot."""
+        """Add a view of a result on the stage of its robot."""
         mechanism = _mechanism(result)
         stage = next((stage for stage in self.stages if stage.mechanism.n_q == mechanism.n_q), None)
         stage = self._add(Robot(mechanism)) if stage is None else stage
@@ -213,7 +214,7 @@ class Studio:
 
 
 def _mechanism(result: Result) -> Any:
-    mechanism = getattr(getattr(result, "trajectory", result), "mechanism", None)  # a walk holds its motion
+    mechanism = getattr(getattr(result, "trajectory", result), "mechanism", None)  # a walk contains its trajectory
     if mechanism is None:
         raise ZvenoError(
             f"the {type(result).kind} does not hold its robot", remedy="Compute it again with this version"

@@ -1,4 +1,4 @@
-"""A target that is dragged: all solutions of inverse kinematics as ghosts and in a table, one click to choose."""
+"""Draggable target: all inverse kinematics solutions as selectable ghosts and in a table."""
 
 from __future__ import annotations
 
@@ -8,43 +8,41 @@ from typing import Any
 import numpy as np
 
 from ..errors import ZvenoError
+from ..ik._manipulability import manipulability
 from ..ik.judge import prove
-from ..ik.manipulability import manipulability
 from ..ik.solutions import Solutions
 from ..mechanism.units import coordinate_units
 from ..spatial.rotations import from_quaternion, to_quaternion
 from ..spatial.transforms import transform
 from .instances import NOWHERE, Instances
-from .stage import TEXT_SECONDS, Stage
-from .values import in_words, within
+from .stage import TEXT_SECONDS, Stage, in_words, within
 
 MOST_GHOSTS = 16
 GHOST_OPACITY = 0.28
 SECONDS = 2.0
-"""For one pose: the target is dragged."""
+"""Time limit for one pose while the target is dragged, s."""
 GREEN, VIOLET, YELLOW, RED = "#2b9348", "#8e5cc2", "#d9a400", "#d62828"
 LAMPS = {
     "complete": GREEN,
     "proved": GREEN,
-    "chosen": GREEN,
     "within tolerance": GREEN,
-    "family": VIOLET,
+    "self-motion": VIOLET,
     "sampled": YELLOW,
     "undecided": YELLOW,
     "not proved": YELLOW,
 }
-"""Beside the status; what has no solution is red."""
+"""Colours of the status lamp; red if there is no solution."""
 NONE, GAP = "–", "\u2002"
-"""No solution to choose; a space that keeps the columns of the table apart."""
+"""Label without solutions, and a space that separates the columns of the table."""
 TASKS = ("pose", "position")
 MANY = 8
-"""Robots with more velocities are not solved until someone asks: a first answer may take long."""
+"""Number of velocities above which solving starts only on request, because it may take long."""
 TRIED = 64
-"""Random postures of which one gives the first target."""
+"""Number of random configurations from which the first target is chosen."""
 
 
 class Target:
-    """The dragged target of one robot, its ghosts and its tab."""
+    """Draggable target of one robot, with its ghosts and tab."""
 
     def __init__(self, stage: Stage, gui: Any):
         self.stage: Stage = stage
@@ -92,34 +90,34 @@ class Target:
 
     @property
     def T(self) -> np.ndarray:
-        """The target in the robot's world, (4, 4); no further away than a hundred times the robot's size."""
+        """Pose of the target in the robot's world, (4, 4), limited to a hundred times the robot's size."""
         far = 100.0 * self.stage.size
         wxyz = np.asarray(self.control.wxyz, dtype=float)
         position = np.clip(np.asarray(self.control.position, dtype=float), -far, far)
         return transform(from_quaternion(wxyz / np.linalg.norm(wxyz)), position)
 
     def move(self, T: np.ndarray) -> None:
-        """Put the target somewhere."""
+        """Move the target to a pose."""
         self.control.position = T[:3, 3]
         self.control.wxyz = to_quaternion(T[:3, :3])
         self.changed()
 
     def to_robot(self) -> None:
-        """Put the target where the robot's frame is."""
+        """Move the target to the robot's frame."""
         self.move(self._pose_of_robot())
 
     def changed(self) -> None:
-        """The target, or what is asked about it, has changed."""
+        """Request a new solution after a change of the target or the options."""
         self.stage.worker.mark((self.stage.node, "solve"), self.solve)
 
     def choose(self, number: int) -> None:
-        """Move the robot into a solution, counted from 0."""
+        """Move the robot to a solution, counted from 0."""
         found = self.found
         if found is not None and 0 <= number < int(found.count):
             self.stage.set(found.q[number])
 
     def solve(self) -> None:
-        """All solutions for the target, in the worker's thread."""
+        """Solve for the target in the worker's thread."""
         if not self.enabled.value:
             self._show(None, "not asked: tick the box above")
             return
@@ -132,7 +130,7 @@ class Target:
 
     def _solutions(self, T: np.ndarray) -> Solutions:
         robot = self.stage.robot
-        return robot.ik(T, self.frame, task=self.task.value, seconds=SECONDS)
+        return robot.ik(T, self.frame, task=self.task.value, timeout=SECONDS)
 
     def _show(self, found: Solutions | None, why: str) -> None:
         stage, self.found, self.verdict = self.stage, found, ""
@@ -156,19 +154,19 @@ class Target:
         self.choices.options = tuple(str(k + 1) for k in range(min(int(found.count), MOST_GHOSTS))) or (NONE,)
 
     def prove(self) -> None:
-        """Ask for a proof of what was claimed; it may take seconds."""
+        """Prove the status of the solutions; this may take seconds."""
         found = self.found
         if found is None:
             return
 
-        def told(verdict: Any) -> None:
+        def show_verdict(verdict: Any) -> None:
             if self.found is found:
                 self.verdict = verdict.summary
                 self._tell("")
 
         self.verdict = "proving …"
         self._tell("")
-        self.stage.worker.aside((self.stage.node, "prove"), lambda: prove(found), told)
+        self.stage.worker.aside((self.stage.node, "prove"), lambda: prove(found), show_verdict)
 
     def _clicked(self, event: Any) -> None:
         value = event.target.value
@@ -181,7 +179,7 @@ class Target:
             self.to_robot()
 
     def _first_pose(self) -> np.ndarray:
-        """Where the frame is in the least singular of a few postures; the robot's own if it has many joints."""
+        """Pose in the least singular of a few configurations; the current pose if the robot has many joints."""
         robot = self.stage.robot
         if robot.n_q > 7:
             return self._pose_of_robot()
@@ -194,14 +192,14 @@ class Target:
 
 
 def lamp(color: str, word: str, *sentences: str) -> str:
-    """A coloured dot, a word and sentences, as HTML; the sentences may hold anything."""
+    """Format a coloured dot, a word and sentences as HTML; the sentences are escaped."""
     dot = f'<span style="color: {color}; font-size: 1.3em">●</span>'
     said = "<br>".join(html.escape(sentence) for sentence in sentences if sentence)
     return f'<div style="padding: 0 1em 0.5em; font-size: 0.9em">{dot} <b>{html.escape(word)}</b> {said}</div>'
 
 
 def solution_table(found: Solutions) -> str:
-    """Solutions as markdown, in degrees and millimetres; where there are none, the nearest configuration."""
+    """Format solutions as Markdown in degrees and millimetres; without solutions, the nearest configuration."""
     mechanism = found.mechanism
     assert mechanism is not None
     places = found.chain

@@ -1,4 +1,4 @@
-"""Callbacks only mark what has changed; one thread computes, so that a fast mouse never builds a queue."""
+"""Worker thread of the studio. Callbacks only mark changes, so that fast input never builds up a queue."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-log = logging.getLogger("zveno.studio")
+log: logging.Logger = logging.getLogger("zveno.studio")
 RATE = 60.0
-"""Rounds a second at most."""
+"""Maximum number of rounds per second."""
 
 
 class Worker:
-    """A thread that does what was marked, the last of each kind, and calls tickers while something plays."""
+    """Thread that runs the most recent work marked under each key, and calls tickers during playback."""
 
     def __init__(self, failed: Callable[[BaseException], None]):
         self._failed = failed
@@ -29,20 +29,20 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="zveno studio", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the round that runs."""
+        """Stop after the current round."""
         self._stopped = True
         self._wake.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(timeout=5.0)
 
     def mark(self, key: Any, work: Callable[[], None], after: float = 0.0) -> None:
-        """Do this soon, or after some seconds; marked twice before it is done, it is done once, as last said.
+        """Schedule work under a key, optionally after a delay; work marked again under the same key replaces it.
 
-        A mark that waits keeps the time it had: what is marked again and again still gets its turn.
+        Replaced work keeps its due time, so that work that is marked repeatedly still runs.
         """
         with self._lock:
             due, _ = self._marks.pop(key, (time.perf_counter() + after, None))
@@ -50,7 +50,7 @@ class Worker:
         self._wake.set()
 
     def play(self, key: Any, tick: Callable[[float], bool] | None) -> None:
-        """Call a function of the time in every round until it returns False; None ends it."""
+        """Call a function of time in every round until it returns False; None removes it."""
         with self._lock:
             self._tickers.pop(key, None)
             if tick is not None:
@@ -58,14 +58,14 @@ class Worker:
         self._wake.set()
 
     def aside(self, key: Any, work: Callable[[], Any], then: Callable[[Any], None]) -> bool:
-        """Do something long in a thread of its own, one at a time; what it returns goes to `then` here."""
+        """Run long work in a separate thread, one at a time; pass its result to `then` in this thread."""
 
         def run() -> None:
             try:
                 answer = work()
             except Exception as error:
-                told = error
-                self.mark((key, "failed"), lambda: self._failed(told))
+                failure = error
+                self.mark((key, "failed"), lambda: self._failed(failure))
                 return
             self.mark((key, "done"), lambda: then(answer))
 
@@ -77,7 +77,7 @@ class Worker:
         return True
 
     def idle(self) -> bool:
-        """Whether nothing is done, marked or runs aside; what plays does not count between rounds."""
+        """True if no work is running, marked or in a separate thread; playback does not count between rounds."""
         with self._lock:
             return not self._busy and not self._marks and (self._job is None or not self._job.is_alive())
 
@@ -92,9 +92,9 @@ class Worker:
                 tickers = dict(self._tickers)
                 self._busy = True
             for work in due.values():
-                self._tried(work)
+                self._run_safely(work)
             for key, tick in tickers.items():
-                if not self._tried(lambda tick=tick: tick(time.perf_counter())):
+                if not self._run_safely(lambda tick=tick: tick(time.perf_counter())):
                     with self._lock:
                         if self._tickers.get(key) is tick:
                             del self._tickers[key]
@@ -103,14 +103,14 @@ class Worker:
             time.sleep(max(0.0, 1.0 / RATE - (time.perf_counter() - began)))
 
     def _pause(self) -> float | None:
-        """Seconds until something is due; None if nothing is."""
+        """Time until the next due work, s; None if there is none."""
         with self._lock:
             if self._tickers:
                 return 1.0 / RATE
             first = min((at for at, _ in self._marks.values()), default=None)
         return None if first is None else max(0.0, first - time.perf_counter())
 
-    def _tried(self, work: Callable[[], Any]) -> Any:
+    def _run_safely(self, work: Callable[[], Any]) -> Any:
         try:
             return work()
         except Exception as error:

@@ -1,1 +1,5 @@
-"""Walking: support polygons, footholds on terrain, gaits of trees with feet."""
+"""Legged robots: feet, gaits, support and simulated walks."""
+
+from .._lazy import attach
+
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -1,12 +1,12 @@
-"""Where the base is and how it moves, from inertial measurement, encoders and feet that stand.
+"""Estimator of the base's pose and velocity from inertial measurements, encoders and standing feet.
 
 An error-state Kalman filter in the manner of Bloesch et al. (2012): the accelerometer and gyro are integrated; a
-foot that stands is a point at rest in the world, and the encoders say where it is seen from the base,
+standing foot is a point at rest in the world, and the encoders give its position in the base frame,
 
     Rᵀ (p_foot − p) = place(joints) + noise.
 
 State [p, v, quaternion, b_a, b_g, feet]; errors [δp, δv, δθ, δb_a, δb_g, δfeet] with R_true = R Exp(δθ). Position
-and yaw in the world are not observable and drift; what a controller needs, seen from the feet, does not.
+and yaw in the world are not observable and drift; quantities relative to the feet do not.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.forward_kinematics import link_poses
-from ..kernels.door import compiled
-from ..kernels.math import sqrt
+from ..kernels.compile import compiled
+from ..kernels.ops import sqrt
 from ..mechanism import Mechanism
 from ..spatial.rotations import from_quaternion, quaternion_exp, quaternion_product
 from .feet import Foot
-from .sensing import Reading, WalkingSensors
+from .sensing import Reading, Sensors
 
 FOOT_SLIP = 2e-3
-"""m/√s, by which a standing foot is taken to creep: soles settle, and corners compress."""
+"""Assumed slip of a standing foot, m/√s: soles settle, and corners compress."""
 PLACE_NOISE = 3e-4
-"""m, of a foot's place by the encoders beside their own noise: a sole that rocks, model of the legs."""
+"""Noise of a foot's position besides encoder noise, m: a rocking sole, leg model errors."""
 UNKNOWN = 1.0
-"""m, by which the place of a foot that comes down is unknown before it is measured."""
+"""Standard deviation of the position of a foot that comes down before it is measured, m."""
 N_MOTION = 15
-"""Errors before those of the feet."""
+"""Number of errors before those of the feet."""
 
 
 def foot_places(mechanism: Mechanism, frames: tuple[str, ...], joints: Any) -> Any:
-    """Origins of the feet in the base's axes, (f, 3)."""
+    """Return the origins of the feet in the base's axes, (f, 3)."""
     q = np.concatenate([np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), joints])
     poses = link_poses(mechanism, q)
     places = []
@@ -47,13 +47,13 @@ def foot_places(mechanism: Mechanism, frames: tuple[str, ...], joints: Any) -> A
 def predicted(
     x: Any, P: Any, gyro: Any, force: Any, gravity: Any, noise: Any, standing: Any, h: Any
 ) -> tuple[Any, Any]:
-    """State and covariance one step later.
+    """Return state and covariance one step later.
 
     Args:
         x, P: (16 + 3 f,), (15 + 3 f, 15 + 3 f).
         gyro, force: as read, (3,).
         gravity: world axes, (3,).
-        noise: variances a second of gyro, accelerometer, the drifts of both, and a standing foot's creep, (5,).
+        noise: variances per second of gyro, accelerometer, the drifts of both, and a standing foot's creep, (5,).
         standing: 1 or 0 for every foot, (f,).
         h: s.
     """
@@ -78,10 +78,10 @@ def predicted(
 
 
 def corrected(x: Any, P: Any, places: Any, variance: Any, standing: Any) -> tuple[Any, Any, Any]:
-    """State and covariance with the places (f, 3) of the feet that stand, and the squared innovations over their
-    variances, summed (χ² of 3 degrees of freedom a standing foot).
+    """Return state and covariance corrected by the standing feet's positions (f, 3), and the innovations' χ².
 
-    Rows are taken one by one, which needs no inverse.
+    χ² is the sum of squared innovations over their variances (3 degrees of freedom per standing foot). Rows are
+    processed one by one, which needs no inverse.
     """
     n_feet = len(standing)
     n = N_MOTION + 3 * n_feet
@@ -113,7 +113,7 @@ def corrected(x: Any, P: Any, places: Any, variance: Any, standing: Any) -> tupl
 
 
 def turned(quaternion: Any, angle: Any) -> Any:
-    """A unit quaternion turned by a rotation vector in its own axes."""
+    """Rotate a unit quaternion by a rotation vector in its own axes."""
     product = quaternion_product(quaternion, quaternion_exp(angle))
     return product / sqrt(product @ product)
 
@@ -130,7 +130,7 @@ def filtered(
     standing: Any,
     settings: Any,
 ) -> tuple[Any, ...]:
-    """One step of the filter: (x, P, χ² of the innovations, q, v); `settings` is [gravity, noise, h, variance]."""
+    """Do one filter step: (x, P, χ² of the innovations, q, v); `settings` is [gravity, noise, h, variance]."""
     x, P = predicted(x, P, gyro, force, settings[:3], settings[3:8], standing, settings[8])
     places = foot_places(mechanism, frames, joints)
     x, P, total = corrected(x, P, places, settings[9], standing)
@@ -145,7 +145,7 @@ def _skew(r: Any) -> Any:
 
 
 class BaseEstimator:
-    """The filter of one machine.
+    """Error-state filter of one robot.
 
     Attributes:
         x: state, (16 + 3 f,).
@@ -157,7 +157,7 @@ class BaseEstimator:
         self,
         mechanism: Mechanism,
         feet: tuple[Foot, ...],
-        sensors: WalkingSensors,
+        sensors: Sensors,
         q: np.ndarray,
         h: float,
         slip: float = FOOT_SLIP,
@@ -177,7 +177,7 @@ class BaseEstimator:
         self._places = compiled(foot_places, {"joints": shapes["joints"]}, constants=(mechanism, frames))
         s = sensors
         variances = [s.gyro**2, s.accelerometer**2, s.gyro_drift**2, s.accelerometer_drift**2, slip**2]
-        # Encoder noise at the length of a leg, and what the model of a standing foot leaves out.
+        # Encoder noise at the length of a leg, and the model error of a standing foot.
         reach = float(np.linalg.norm(self._places(q[7:]), axis=1).max())
         variance = PLACE_NOISE**2 + (s.encoder * reach) ** 2
         self._settings = np.array([*np.asarray(mechanism.gravity, dtype=float), *variances, h, variance])
@@ -200,7 +200,7 @@ class BaseEstimator:
         self.chi_square: float = 0.0
 
     def update(self, reading: Reading, standing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(q, v) of the machine after a reading; `standing` says which feet are at rest."""
+        """Return (q, v) of the robot after a measurement; `standing` marks the feet at rest."""
         for k, stands in enumerate(standing.tolist()):
             if stands and not self.standing[k]:
                 self._forget(k, reading.joints)
@@ -211,7 +211,7 @@ class BaseEstimator:
         return q, v
 
     def _forget(self, k: int, joints: np.ndarray) -> None:
-        """A foot that comes down is where the encoders see it, as exactly as the base is known."""
+        """Reset a foot that comes down to its position by the encoders, with variance `UNKNOWN`²."""
         places = slice(16 + 3 * k, 19 + 3 * k)
         errors = slice(N_MOTION + 3 * k, N_MOTION + 3 * k + 3)
         self.x = self.x.copy()

@@ -1,4 +1,4 @@
-"""What a controller of a walking machine knows of one state: dynamics, feet and centre of mass. All is traced."""
+"""State quantities for the controller of a legged robot: dynamics, feet and centre of mass; traced."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..spatial.inertia import center_of_mass as own_center
 
 
 class BodyState(NamedTuple):
-    """A machine with f feet at one state, in world axes."""
+    """Dynamics of a robot with f feet at one state, in world axes."""
 
     M: Any
     """mass matrix, (n_v, n_v)"""
@@ -44,7 +44,7 @@ class BodyState(NamedTuple):
 
 
 def body_state(mechanism: Mechanism, frames: tuple[str, ...], q: Any, v: Any) -> tuple[Any, ...]:
-    """The parts of `BodyState`; traced."""
+    """Return the parts of `BodyState`; traced."""
     state = Kinematics(mechanism, q, v)
     base = state.frame(mechanism.joints[0].child)
     feet = [state.frame(name) for name in frames]
@@ -69,7 +69,7 @@ def body_state(mechanism: Mechanism, frames: tuple[str, ...], q: Any, v: Any) ->
 
 
 class Felt(NamedTuple):
-    """What gaits look at, in world axes."""
+    """State quantities for gaits, in world axes."""
 
     base: Any
     """T_world_base, (4, 4)"""
@@ -82,7 +82,7 @@ class Felt(NamedTuple):
 
 
 def felt(mechanism: Mechanism, frames: tuple[str, ...], q: Any, v: Any) -> tuple[Any, ...]:
-    """The parts of `Felt`."""
+    """Return the parts of `Felt`."""
     poses = link_poses(mechanism, q)
     feet = [mechanism.frame(name) for name in frames]
     return (

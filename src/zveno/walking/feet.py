@@ -1,4 +1,4 @@
-"""Feet: the frames of a tree that stand on the ground, and the points of each that touch it."""
+"""Feet: frames of a tree that stand on the ground, and their contact points."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from ..errors import ModelError, unknown_name
 from ..mechanism import Mechanism
 from ..robot_functions import RobotFunctions
 
+LEVEL = 1e-6
+"""Cosine below which an attitude has no heading, because it is turned over."""
+
 
 @dataclass(frozen=True)
 class Foot:
-    """A frame that stands on the ground.
+    """Frame that stands on the ground.
 
     Attributes:
         frame: its name.
-        sole: points that touch the ground, (k, 3) m in the frame's axes: one for the tip of a leg, the corners of a
-            sole that keeps its attitude.
+        sole: contact points, (k, 3) m in the frame's axes: one for the tip of a leg, the corners of a sole that
+            keeps its attitude.
     """
 
     frame: str
@@ -28,27 +31,27 @@ class Foot:
 
     @property
     def points(self) -> np.ndarray:
-        """The sole as an array, (k, 3)."""
+        """Sole as an array, (k, 3)."""
         return np.asarray(self.sole, dtype=float)
 
     @property
     def is_point(self) -> bool:
-        """Whether it touches at one point, so that it may turn about it."""
+        """True if the foot touches at one point, so that it may turn about it."""
         return len(self.sole) == 1
 
     @property
     def radius(self) -> float:
-        """How far the sole reaches from the frame's origin, seen from above, m."""
+        """Radius of the sole about the frame's origin, seen from above, m."""
         return float(np.linalg.norm(self.points[:, :2], axis=1).max())
 
 
 def checked_feet(mechanism: Mechanism, feet: Sequence[Foot | str], least: int) -> tuple[Foot, ...]:
-    """The feet, names being points; refused if there are too few, twice the same, or feet without a shape."""
+    """Return the feet, names being point feet; refuse too few feet, duplicates, and soles without a shape."""
     made = tuple(Foot(foot) if isinstance(foot, str) else foot for foot in feet)
     for foot in made:
         if not isinstance(foot, Foot):
             raise ModelError(
-                f"{foot!r} is no foot", element="feet", remedy="Give names of frames, or Foot(frame, sole)"
+                f"{foot!r} is not a foot", element="feet", remedy="Give names of frames, or Foot(frame, sole)"
             )
         if foot.frame not in mechanism.frame_names:
             raise unknown_name("frame", foot.frame, mechanism.frame_names)
@@ -72,7 +75,14 @@ def checked_feet(mechanism: Mechanism, feet: Sequence[Foot | str], least: int) -
     return made
 
 
+def heading(attitude: Any) -> np.ndarray:
+    """Return the vertical rotation, (2, 2), nearest to an attitude (3, 3); its columns point ahead and left."""
+    c, s = attitude[0, 0] + attitude[1, 1], attitude[1, 0] - attitude[0, 1]
+    size = np.hypot(c, s)
+    return np.array([[c, -s], [s, c]]) / size if size > LEVEL else np.eye(2)
+
+
 def contact_points(robot: RobotFunctions, feet: Sequence[Foot], q: Any) -> list[np.ndarray]:
-    """Points of every foot that touch the ground, in world axes: (k, 3) each."""
-    poses = robot.forward_kinematics(q, frames=[foot.frame for foot in feet])
+    """Return the contact points of every foot in world axes: (k, 3) each."""
+    poses = robot.frame_poses(q, frames=[foot.frame for foot in feet])
     return [foot.points @ T[:3, :3].T + T[:3, 3] for foot, T in zip(feet, poses, strict=True)]

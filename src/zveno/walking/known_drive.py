@@ -1,4 +1,4 @@
-"""What a controller that asks for torques knows of the drives that are to give them."""
+"""Drive model for a controller that commands torques."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..simulation.hydraulics.flows import volumes
 
 
 class KnownDrive(NamedTuple):
-    """Inertia and friction that drives add to the joints as the controller sees them."""
+    """Inertia and friction that drives add to the joints, as the controller sees them."""
 
     mechanism: Mechanism
     """with the inertia as that of rotors"""
@@ -23,16 +23,16 @@ class KnownDrive(NamedTuple):
 
 
 def known_drive(mechanism: Mechanism, drive: DriveModel | None, q: np.ndarray) -> KnownDrive:
-    """The mechanism with what hydraulic drives add near a configuration; as it is with other drives.
+    """Return the mechanism with the effect of hydraulic drives near a configuration; unchanged for other drives.
 
     The valve lags by 2 ζ/ω in following the flow A ẋ that the piston takes. The oil, of stiffness
-    K = β (A²/V_a + B²/V_b), turns the flow that lacks into a force against the acceleration, K (2 ζ/ω) ẍ a second,
-    and the pressure loop takes it away at its gain k:
+    K = β (A²/V_a + B²/V_b), turns the missing flow into a force against the acceleration, K (2 ζ/ω) ẍ per second,
+    and the pressure loop removes it at its gain k:
 
         force wanted − force = K (2 ζ/ω)/k ẍ,
 
-    an inertia. At a foot of a biped it is ten times the foot's own, and a controller that does not count it lets
-    feet in the air lag and land tilted.
+    an inertia. At a foot of a biped it is ten times the foot's own; a controller that ignores it lets swinging feet
+    lag and land tilted.
     """
     viscous = np.zeros(mechanism.n_v)
     if not isinstance(drive, HydraulicDrive) or drive.command != "torque":

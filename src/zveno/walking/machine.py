@@ -1,4 +1,4 @@
-"""The simulated machine that a walk controls: its state, what pushes it, and the loads of its feet."""
+"""Simulated robot that a walk controls: its state, pushes, and foot loads."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ from .feet import Foot
 from .known_drive import KnownDrive, known_drive
 
 JAMMED = 30.0
-"""Weights on one point of a sole beyond which the iterations of the next step begin from no forces: between two
-walls that face each other a sole can be squeezed without bound, and from step to step the squeeze would grow."""
+"""Load on one point of a sole, in weights, beyond which the next step starts its iterations from zero forces:
+between two facing walls a sole can be squeezed without bound, and the squeeze would grow with every step.
+"""
 
 
 @registered
 @dataclass(frozen=True)
 class Push:
-    """A push on the body, at the origin of its frame.
+    """Push on the body, at the origin of its frame.
 
     Attributes:
         time: when it begins, s.
@@ -45,7 +46,7 @@ class Push:
     duration: float = 0.1
 
     def check(self) -> None:
-        """Refuse what is no push."""
+        """Raise an error unless time, impulse and duration are valid."""
         try:
             impulse = np.asarray(self.impulse, dtype=float)
             given = impulse.shape == (3,) and bool(np.isfinite([*impulse, self.time, self.duration]).all())
@@ -58,7 +59,7 @@ class Push:
 
 
 def sole_contacts(feet: Sequence[Foot], ground: Ground, friction: float) -> list[Contact]:
-    """A contact for every point of every sole."""
+    """Return a contact for every point of every sole."""
     return [
         Contact(foot.frame, Sphere(0.0, point), ground=ground, friction=friction, name=f"{foot.frame}[{i}]")
         for foot in feet
@@ -67,14 +68,14 @@ def sole_contacts(feet: Sequence[Foot], ground: Ground, friction: float) -> list
 
 
 class Machine:
-    """A robot on its feet, advanced by time stepping with torques that are commanded.
+    """Robot on its feet, advanced by time stepping with commanded torques.
 
     Attributes:
-        row: what is carried from step to step; see `Stepping`.
-        sample: the row, and what `Trajectory` holds beside it.
+        row: state carried from step to step; see `Stepping`.
+        sample: the row, and the other values of `Trajectory`.
         owner: the foot of every point of the soles.
         effort: limits of torques, (n_v,).
-        known: what a controller may know of its drives.
+        known: drive model for the controller.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class Machine:
         prepared = None if drive is None else drive.prepared(mechanism)
         self.known: KnownDrive = known_drive(mechanism, drive, q)
         contacts = sole_contacts(feet, ground, friction)
-        self.stepping: Stepping = stepping_of(robot, contacts, True, Called(_commanded), prepared, False, None)
+        self.stepping: Stepping = stepping_of(robot, contacts, True, Called(_commanded), prepared, False)
         self._kernel = time_steps_kernel(self.stepping, 1, 1)
         self._h = np.array([h])
         self._q, self._v, self._n_row = self.stepping.q, self.stepping.v, self.stepping.n_row
@@ -124,13 +125,13 @@ class Machine:
 
     @property
     def normals(self) -> np.ndarray:
-        """Normal forces of all points of the soles, (k,), N; those of even loads before the first step."""
+        """Normal forces of all points of the soles, (k,), N; even loads before the first step."""
         if not self._started:
             return self._resting
         return self.forces
 
     def begin(self, tau: np.ndarray) -> None:
-        """Drives that exert the first torques."""
+        """Start with drives that exert the first torques."""
         equations = self.stepping.equations
         y = initial_state(equations, self.q, self.v, tau)
         self.row[self.stepping.z] = y[equations.z]
@@ -138,7 +139,7 @@ class Machine:
         self.sample[len(self.row) + 2 * self.robot.n_v] = np.inf
 
     def step(self, t: float, tau: np.ndarray, pushes: Sequence[Push]) -> None:
-        """One step with torques, cut at the limits of effort."""
+        """Take one step with torques, clamped to the effort limits."""
         u = np.minimum(np.maximum(tau, -self.effort), self.effort)
         for push in pushes:
             if push.time <= t < push.time + push.duration:
@@ -152,5 +153,5 @@ class Machine:
 
 
 def _commanded(t: Any, q: Any, v: Any) -> Any:
-    """Torques are given with every call."""
+    """Raise an error: torques are given with every call."""
     raise AssertionError

@@ -1,4 +1,4 @@
-"""In which order feet step: the order that asks for the shortest way of the centre of mass."""
+"""Order of steps: the one with the shortest path of the centre of mass."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from ..errors import ZvenoError
 from .support import nearest_supported, stability_margin, support_polygon
 
 ALL_ORDERS = 6
-"""Up to so many feet every order is tried; beyond, the next foot is the one that asks for the shortest shift."""
+"""Largest number of feet for which every order is tried; beyond, the foot with the shortest shift is next."""
 
 
 class Footprint(NamedTuple):
-    """Where feet touch the ground, seen from above."""
+    """Contact points of the feet, seen from above."""
 
     points: tuple[np.ndarray, ...]
     """of every foot, (k, 2) each"""
     center: np.ndarray
-    """where the centre of mass would be if it moved with the feet, (2,)"""
+    """centre of mass if it moved with the feet, (2,)"""
 
     def without(self, foot: int) -> np.ndarray:
-        """The support polygon while a foot is in the air."""
+        """Return the support polygon while a foot is in the air."""
         return support_polygon(np.concatenate([p for i, p in enumerate(self.points) if i != foot]))
 
     def moved(self, foot: int, by: np.ndarray) -> Footprint:
-        """After a foot has stepped; the centre goes its share of the way."""
+        """Return the footprint after a foot has stepped; the centre moves by its share."""
         points = tuple(p + by if i == foot else p for i, p in enumerate(self.points))
         return Footprint(points, self.center + by / len(points))
 
 
 def supported_center(print_: Footprint, foot: int, by: np.ndarray, margin: float) -> np.ndarray | None:
-    """Where the centre of mass is while a foot steps: nearest to the middle of its own way with that margin."""
+    """Return the centre of mass while a foot steps: nearest to the middle of its own path with that margin."""
     return nearest_supported(print_.without(foot), print_.center + 0.5 * by / len(print_.points), margin)
 
 
 def foot_order(start: Footprint, names: Sequence[str], stride: np.ndarray, margin: float) -> tuple[int, ...]:
-    """An order of all feet for one cycle of steps by `stride` (2,) each.
+    """Find an order of all feet for one cycle of steps by `stride` (2,) each.
 
-    Of up to six feet it is the order with the shortest way of the centre of mass. That order is kept in all cycles,
-    so the way includes the return to the first place of the next cycle.
+    For up to six feet it is the order with the shortest path of the centre of mass. The order is kept in all
+    cycles, so the path includes the return to the first position of the next cycle.
     """
     n = len(names)
     if n <= ALL_ORDERS:
@@ -65,7 +65,7 @@ def foot_order(start: Footprint, names: Sequence[str], stride: np.ndarray, margi
 
 
 def checked_order(order: Sequence[str], names: Sequence[str]) -> tuple[int, ...]:
-    """Numbers of the feet in an order of names, refused unless every foot stands in it once."""
+    """Return the indices of the feet in an order of names; raise an error unless every foot occurs once."""
     numbers = tuple(list(names).index(name) for name in order if name in names)
     if sorted(numbers) != list(range(len(names))) or len(order) != len(names):
         raise ZvenoError(
@@ -75,7 +75,7 @@ def checked_order(order: Sequence[str], names: Sequence[str]) -> tuple[int, ...]
 
 
 def _way(print_: Footprint, order: Sequence[int], stride: np.ndarray, margin: float) -> float:
-    """Length of the way of the centre of mass over a cycle, m; infinite where it is not supported."""
+    """Return the path length of the centre of mass over a cycle, m; infinite if it is not supported."""
     places = []
     for foot in order:
         place = supported_center(print_, foot, stride, margin)
@@ -106,7 +106,7 @@ def _greedy(print_: Footprint, stride: np.ndarray, margin: float) -> tuple[int, 
 
 
 def widest_margin(polygon: np.ndarray) -> float:
-    """The largest margin that a point of the polygon has, by halving."""
+    """Compute the largest margin of any point of the polygon, by bisection."""
     low, high = 0.0, float(np.ptp(polygon, axis=0).max())
     middle = polygon.mean(axis=0)
     if nearest_supported(polygon, middle, 0.0) is None:

@@ -1,4 +1,4 @@
-"""What is kept of a walk while it is simulated, and whether the machine has fallen."""
+"""Record of a simulated walk, and detection of falls."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ import numpy as np
 
 from ..simulation.time_stepping.run import trajectory_of
 from .body_state import Felt
+from .gaits.catching import SOLES_APART
 from .gaits.walker import Walker
 from .machine import Machine
+from .support import overlapping
 from .terrain import normals_below
 from .walk_result import WALKED, Walk
 
 FALLEN = 0.6
-"""Share of the body's first height above the feet that stand, below which the machine has fallen."""
+"""Share of the body's initial height above the standing feet below which the robot has fallen."""
 UPRIGHT = 0.76
 """Cosine of the tilt of the body, 0.7 rad, beyond which it has fallen."""
 
@@ -34,7 +36,7 @@ class Record:
         self.height: float = float(walker.start.base[2, 3] - walker.start.feet[:, 2, 3].mean())
 
     def keep(self, t: float, q_seen: np.ndarray, v_seen: np.ndarray) -> None:
-        """A sample, with the estimate that the last torques came from."""
+        """Keep a sample, with the estimate that the last torques came from."""
         machine, walker = self.machine, self.walker
         if not np.isfinite(machine.row).all():
             self.fall = f"broke down at step {len(walker.footholds) + 1}, t = {t:.3g} s"
@@ -46,11 +48,22 @@ class Record:
         self.standing.append(stand.copy())
         self.seen.append((q_seen, v_seen, float(q_seen[2] - walker.placed[stand, 2].mean())))
         height = float(at.base[2, 3] - at.feet[stand, 2, 3].mean())
+        if pair := self._overlap(at):
+            self.fall = f"soles of {pair} overlap at step {len(walker.footholds) + 1}, t = {t:.3g} s"
         if height < FALLEN * self.height or at.base[2, 2] < UPRIGHT:
             self.fall = f"fell at step {len(walker.footholds) + 1}, t = {t:.3g} s"
 
+    def _overlap(self, at: Felt) -> str:
+        """Return the names of two feet whose soles overlap, seen from above, and are nearly level; or ""."""
+        soles = [(foot, T) for foot, T in zip(self.machine.feet, at.feet, strict=True) if not foot.is_point]
+        for (one, S), (other, T) in combinations(soles, 2):
+            corners = one.points @ S[:3, :3].T + S[:3, 3], other.points @ T[:3, :3].T + T[:3, 3]
+            if abs(S[2, 3] - T[2, 3]) < SOLES_APART and overlapping(*corners):
+                return f"{one.frame} and {other.frame}"
+        return ""
+
     def finished(self, status: str, gait: str, inputs: str) -> Walk:
-        """The walk."""
+        """Return the walk."""
         machine, walker, n = self.machine, self.walker, self.machine.robot.n_v
         times, samples, standing = np.array(self.times), np.array(self.samples), np.array(self.standing)
         q, v = (np.ascontiguousarray(samples[:, part]) for part in (machine.stepping.q, machine.stepping.v))
@@ -89,10 +102,10 @@ class Record:
         )
 
     def _margins(self, at: Felt, samples: np.ndarray, standing: np.ndarray) -> np.ndarray:
-        """From the centre of pressure to the edge of the hull of the points of feet that stand, (n,).
+        """Return the distance from the centre of pressure to the edge of the hull of the standing points, (n,).
 
-        It is the least, over the lines through two of the points, of how far the hull reaches beyond the pressure
-        across the line; the edges of the hull are among these lines.
+        It is the minimum, over the lines through two of the points, of the extent of the hull beyond the pressure
+        perpendicular to the line; the edges of the hull are among these lines.
         """
         machine = self.machine
         parts = [
@@ -119,7 +132,7 @@ class Record:
         return np.where(usable & np.isfinite(margin), margin, np.nan)
 
     def _tilts(self, at: Felt, standing: np.ndarray) -> np.ndarray:
-        """Largest angle of a standing sole to the ground below it, (n,)."""
+        """Return the largest angle of a standing sole to the ground below it, (n,)."""
         worst = np.full(len(standing), np.nan)
         for k, foot in enumerate(self.machine.feet):
             if not foot.is_point:
@@ -130,7 +143,7 @@ class Record:
         return worst
 
     def _errors(self, at: Felt, v: np.ndarray, standing: np.ndarray) -> np.ndarray:
-        """Of the estimate: height above the standing feet, tilt, speed of the base, (n, 3)."""
+        """Return the estimation errors: height above the standing feet, tilt, speed of the base, (n, 3)."""
         q_seen, v_seen, height_seen = (np.array(part) for part in zip(*self.seen, strict=True))
         heights = at.feet[:, :, 2, 3]
         mean = np.where(standing, heights, 0.0).sum(axis=1) / standing.sum(axis=1)

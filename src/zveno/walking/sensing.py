@@ -1,4 +1,4 @@
-"""What a walking machine measures of itself: inertial measurement at its base, encoders, loads of the feet."""
+"""Sensors of a legged robot: inertial measurement at its base, encoders, foot loads."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.door import compiled
+from ..kernels.compile import compiled
 from ..mechanism import Mechanism
 from ..spatial.rotations import from_quaternion
 from .checks import check_count, check_number
 from .feet import Foot
 
 NOISE_ROWS = 256
-"""Steps whose noise is drawn at once."""
+"""Number of steps whose noise is drawn at once."""
 
 
 @dataclass(frozen=True)
-class WalkingSensors:
-    """Errors of the sensors; zeros for ideal ones. Defaults are those of a good MEMS unit and 17-bit encoders.
+class Sensors:
+    """Sensor errors; zeros for ideal sensors. Defaults are those of a good MEMS unit and 17-bit encoders.
 
     Attributes:
         gyro: noise of angular rates, rad/s/√Hz.
@@ -33,7 +33,7 @@ class WalkingSensors:
         encoder: noise of joint angles, rad (or m).
         encoder_rate: noise of joint speeds, rad/s (or m/s).
         load: noise of the forces of the feet, N.
-        delay: control steps by which all of it is late.
+        delay: of all measurements, control steps.
         seed: of the noise.
     """
 
@@ -60,7 +60,7 @@ class WalkingSensors:
 
 
 class Reading(NamedTuple):
-    """What is measured at one control step."""
+    """Measurements of one control step."""
 
     gyro: np.ndarray
     """angular rate of the base in its axes, (3,), rad/s"""
@@ -85,7 +85,7 @@ def sensed(
     sizes: Any,
     h: Any,
 ) -> tuple[Any, ...]:
-    """The parts of a `Reading`, the biases after their drift, and the base's velocity in world axes. Traced.
+    """Return the parts of a `Reading`, the biases after their drift, and the base's velocity in world axes. Traced.
 
     Args:
         n_points: points of every sole.
@@ -118,9 +118,9 @@ def sensed(
 
 
 class Sensing:
-    """Readings of a simulated machine, with the errors that `WalkingSensors` describes."""
+    """Measurements of a simulated robot, with the errors that `Sensors` describes."""
 
-    def __init__(self, sensors: WalkingSensors, mechanism: Mechanism, feet: Sequence[Foot], h: float):
+    def __init__(self, sensors: Sensors, mechanism: Mechanism, feet: Sequence[Foot], h: float):
         sensors.check()
         n_points = tuple(len(foot.points) for foot in feet)
         self._n_noise = 12 + 2 * (mechanism.n_v - 6) + len(feet)
@@ -149,7 +149,7 @@ class Sensing:
         self._late: deque[Reading] = deque(maxlen=int(sensors.delay) + 1)
 
     def read(self, q: np.ndarray, v: np.ndarray, normals: np.ndarray) -> Reading:
-        """The reading at a state; `normals` are the forces of all points of the soles."""
+        """Return the measurements at a state; `normals` are the forces of all points of the soles."""
         if self._used == NOISE_ROWS:
             self._noise, self._used = self._rng.normal(size=self._noise.shape), 0
         *reading, self.biases, self._before = self._kernel(

@@ -1,4 +1,4 @@
-"""How built-in walking machines stand: their feet, and a posture with bent legs."""
+"""Stances of built-in legged robots: their feet, and a configuration with bent legs."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ModelError
+from ..mechanism.loops import for_trees
 from ..robot_functions import RobotFunctions
 from .feet import Foot
 
 BENT = 0.35
-"""rad, of a biped's hips and ankles; knees twice as much."""
+"""Angle of a biped's hips and ankles, rad; knees twice as much."""
 SOLE = (0.24, 0.1)
-"""m, of the biped's feet."""
+"""Size of the biped's feet, m."""
 
 
 class Stance(NamedTuple):
-    """What `plan_walk` and `simulate_walk` take after the robot."""
+    """Arguments of `simulate_walk` after the robot."""
 
     feet: tuple[Foot, ...]
     start: np.ndarray
     """q, (n_q,)"""
 
 
-def stance_of(robot: RobotFunctions) -> Stance:
-    """Feet and a start of the built-in biped and quadruped."""
+@for_trees
+def default_stance(robot: RobotFunctions) -> Stance:
+    """Return feet and a start of the built-in biped and quadruped."""
     names = robot.joint_names
     if robot.name == "biped":
         corners = [(x * SOLE[0] / 2, y * SOLE[1] / 2, 0.0) for x in (1, -1) for y in (1, -1)]
@@ -39,7 +41,7 @@ def stance_of(robot: RobotFunctions) -> Stance:
         raise ModelError(
             f"{robot.name} is not a built-in walking machine, so its feet are not known",
             element="stance",
-            remedy="Take biped or quadruped; in Python, give zveno.simulate_walk its feet and a start q",
+            remedy="Take biped or quadruped, or a file with its feet and start (zveno.walking.WalkingMachine)",
         )
     values = {name: value for name in names for part, value in bend.items() if name.endswith(part)}
     return Stance(feet, robot.pack(values))

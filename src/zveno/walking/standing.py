@@ -1,4 +1,4 @@
-"""How a machine stands, and whether it can: contact forces within friction, and the torques they ask for."""
+"""Static stance: contact forces within friction, and the torques they require."""
 
 from __future__ import annotations
 
@@ -8,29 +8,57 @@ from typing import Any
 import numpy as np
 
 from ..errors import ZvenoError
+from ..ik._whole_body.postures import whole_body
 from ..robot_functions import RobotFunctions
 from ..simulation.controllers import effort_limits, unactuated
 from ..simulation.time_stepping.grounds import Ground
-from .feet import Foot, contact_points
+from .feet import Foot, contact_points, heading
 from .support import stability_margin, support_polygon
 from .terrain import checked_ground, heights
 
+TOUCHES = 1e-6
+"""Largest ignored difference between the heights of feet above the ground, m."""
 NEAR = 0.1
 """Share of the height of the centre of mass within which feet are on the ground at the start."""
 
 
 def put_on(robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, q: np.ndarray) -> np.ndarray:
-    """q with the machine so high that its lowest point touches the ground below it, which is checked."""
+    """Return q with the robot's lowest point on the ground below it, which is checked."""
     points = np.concatenate(contact_points(robot, feet, q))
     placed = q.copy()
     placed[2] -= float((points[:, 2] - heights(checked_ground(ground), points)).min())
     return placed
 
 
-def near_ground(robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, q: np.ndarray) -> tuple[Foot, ...]:
-    """The feet with those points of their soles that can stand at q: others are above the ground.
+def adapted(robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, q: np.ndarray) -> np.ndarray:
+    """Return a configuration near q with every foot moved vertically onto the ground below it, which is checked.
 
-    What is higher than a share `NEAR` of the height of the centre of mass comes down too late to hold the machine.
+    The body keeps its attitude and position, moved vertically by the mean displacement, if the legs reach; else
+    only its centre of mass does. The result is q if neither succeeds.
+    """
+    gaps = np.array(
+        [float((points[:, 2] - heights(ground, points)).min()) for points in contact_points(robot, feet, q)]
+    )
+    if np.ptp(gaps) < TOUCHES:
+        return q
+    start = q.copy()
+    start[2] -= gaps.mean()
+    base = robot.mechanism.joints[0].child
+    poses = robot.frame_poses(q, [foot.frame for foot in feet])
+    poses[:, 2, 3] -= gaps
+    places = {foot.frame: T[:3, 3] if foot.is_point else T for foot, T in zip(feet, poses, strict=True)}
+    body = robot.forward_kinematics(start, frame=base)
+    for targets, center in ((places | {base: body}, None), (places, robot.center_of_mass(start))):
+        found = whole_body(robot, targets, center_of_mass=center, q0=start)
+        if found.count:
+            return found.q[0]
+    return q
+
+
+def near_ground(robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, q: np.ndarray) -> tuple[Foot, ...]:
+    """Return the feet with those sole points that can stand at q; others are above the ground.
+
+    Points higher than a share `NEAR` of the height of the centre of mass come down too late to support the robot.
     """
     places = contact_points(robot, feet, q)
     above = [points[:, 2] - heights(ground, points) for points in places]
@@ -41,26 +69,24 @@ def near_ground(robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, q
 
 
 def torque_share(robot: RobotFunctions, feet: Sequence[Foot], q: Any, friction: float) -> float:
-    """Largest static torque over its limit, as small as contact forces inside friction pyramids can make it.
+    """Minimize the largest ratio of static torque to limit over contact forces inside friction pyramids.
 
     Raises:
-        ZvenoError: nothing holds the machine (its centre of mass is not supported), or a motor is too weak.
+        ZvenoError: no contact forces hold the robot (its centre of mass is not supported), or a motor is too weak.
     """
     from scipy.optimize import linprog
 
     mechanism = robot.mechanism
     points = contact_points(robot, feet, q)
+    ahead = heading(robot.forward_kinematics(q, frame=mechanism.joints[0].child)[:3, :3])
     columns = []
     for foot, places in zip(feet, points, strict=True):
-        J, origin = (
-            robot.jacobian(q, foot.frame, "aligned"),
-            robot.forward_kinematics(q, frame=foot.frame)[:3, 3],
-        )
+        J, origin = robot.jacobian(q, foot.frame), robot.forward_kinematics(q, foot.frame)[:3, 3]
         for place in places:
             arm = place - origin
             rows = J[:3] - np.cross(arm, J[3:].T).T
             for side in ((1, 0), (-1, 0), (0, 1), (0, -1)):
-                columns.append(rows.T @ np.array([friction * side[0], friction * side[1], 1.0]))
+                columns.append(rows.T @ np.append(friction * ahead @ side, 1.0))
     pull, weight = np.array(columns).T, robot.gravity_torque(q)
     free, limits = unactuated(mechanism), effort_limits(mechanism)
     bounded = ~free & np.isfinite(limits)

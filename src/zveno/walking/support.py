@@ -1,4 +1,4 @@
-"""Support polygons: where the centre of mass of a machine at rest must be, and how far it is from tipping over."""
+"""Support polygons: admissible centres of mass of a robot at rest, and their distance from tipping over."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ShapeError
+from ..mechanism.loops import for_trees
 
 SLACK = 1e-12
-"""m, by which rounding may miss an edge."""
+"""Rounding tolerance at an edge, m."""
 
 
+@for_trees
 def support_polygon(points: ArrayLike) -> np.ndarray:
-    """Corners (k, 2) of the convex hull of contact points (n, 2 or 3), seen from above, anticlockwise.
+    """Return the corners (k, 2) of the convex hull of contact points (n, 2 or 3), seen from above, anticlockwise.
 
     One point or points on a line give a polygon of one or two corners. By Andrew's monotone chain (1979).
     """
@@ -40,8 +42,9 @@ def support_polygon(points: ArrayLike) -> np.ndarray:
     return np.array(chains[0] + chains[1])
 
 
+@for_trees
 def stability_margin(polygon: ArrayLike, point: ArrayLike) -> Any:
-    """Distance, m, of points (..., 2 or 3), seen from above, to the edge of a polygon (k, 2); negative outside."""
+    """Return the distance, m, of points (..., 2 or 3) to a polygon's edge (k, 2), from above; negative outside."""
     corners, p = np.asarray(polygon, dtype=float), np.asarray(point, dtype=float)[..., :2]
     ends = np.roll(corners, -1, axis=0)
     edges = ends - corners
@@ -56,7 +59,7 @@ def stability_margin(polygon: ArrayLike, point: ArrayLike) -> Any:
 
 
 def nearest_supported(polygon: ArrayLike, point: ArrayLike, margin: float) -> np.ndarray | None:
-    """The place (2,) nearest to a point whose margin in a polygon (k, 2) is large enough; None if there is none.
+    """Return the point (2,) nearest to a given one with a large enough margin in a polygon (k, 2), or None.
 
     It is the point itself, its projection onto an edge moved inwards, or a corner of the smaller polygon.
     """
@@ -76,5 +79,17 @@ def nearest_supported(polygon: ArrayLike, point: ArrayLike, margin: float) -> np
 
 
 def _turn(a: Any, b: Any) -> Any:
-    """z of the cross product of vectors (..., 2)."""
+    """Return z of the cross product of vectors (..., 2)."""
     return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+
+
+def overlapping(a: np.ndarray, b: np.ndarray) -> bool:
+    """Return True if the hulls of points, (n, 2 or 3) each, overlap from above: no edge separates them."""
+    a, b = a[:, :2], b[:, :2]
+    for points in (a, b):
+        for i, j in combinations(range(len(points)), 2):
+            across = np.array([points[i, 1] - points[j, 1], points[j, 0] - points[i, 0]])
+            one, other = a @ across, b @ across
+            if across.any() and (one.max() <= other.min() or other.max() <= one.min()):
+                return False
+    return True

@@ -1,4 +1,4 @@
-"""Ground under the feet: its height, and places on it that are level enough to step on."""
+"""Ground under the feet: its height, and footholds that are level enough."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..mechanism.joints.joint_type import unit_axis
 from ..simulation.time_stepping.grounds import Ground, GroundPlane, GroundSteps, HeightField
 
 GRID = 0.01
-"""m, of the heights of uneven ground: edges of tiles are so wide."""
+"""Grid spacing of uneven ground, m, which is the width of tile edges."""
 AROUND = 8
-"""Directions in which the ground around a foothold is looked at."""
+"""Number of directions in which the ground around a foothold is checked."""
 
 
 def checked_ground(ground: Any) -> Ground:
-    """The ground, refused where it has holes or walls only."""
+    """Return the ground; refuse holes and vertical planes."""
     if not isinstance(ground, GroundPlane | GroundSteps | HeightField):
         raise ModelError(
             f"is {ground!r}", element="ground", remedy="Give a GroundPlane, GroundSteps or a HeightField"
@@ -29,7 +29,7 @@ def checked_ground(ground: Any) -> Ground:
 
 
 def heights(ground: Ground, places: Any) -> np.ndarray:
-    """z of the ground, m, (...), below places (..., 2 or 3)."""
+    """Return z of the ground, m, (...), below points (..., 2 or 3)."""
     xy = np.asarray(places, dtype=float)[..., :2]
     if isinstance(ground, GroundPlane):
         normal = unit_axis(ground.normal)
@@ -52,7 +52,7 @@ def heights(ground: Ground, places: Any) -> np.ndarray:
 
 
 def normals_below(ground: Ground, places: Any, width: float) -> np.ndarray:
-    """Mean normals of the ground, (..., 3), over a width around places (..., 2)."""
+    """Return mean normals of the ground, (..., 3), over a width around points (..., 2)."""
     xy = np.asarray(places, dtype=float)[..., :2]
     half = 0.5 * width
     x, y = np.array([half, 0.0]), np.array([0.0, half])
@@ -69,12 +69,12 @@ def uneven_ground(
     width: float = 1.2,
     rng: np.random.Generator | int | None = None,
 ) -> HeightField:
-    """Tiles of random heights along x, one row for the left and one for the right feet; level around x = 0.
+    """Return tiles of random heights along x, one row for left and one for right feet; level around x = 0.
 
     Args:
-        height: tiles lie within ± so much of the slope, m.
+        height: largest deviation of tiles from the slope, m.
         tile: their length, m.
-        slope: of all of it along x, rad.
+        slope: of the whole ground along x, rad.
         length, width: of the field, m; it begins 1 m behind the origin.
         rng: of the heights.
     """
@@ -82,7 +82,7 @@ def uneven_ground(
     numbers = all(isinstance(size, int | float | np.number) and np.isfinite(size) for size in sizes)
     if not (numbers and min(tile, length, width) > 0 <= height):
         raise ZvenoError(
-            f"tiles of {tile} m within ±{height} m on {length} m × {width} m are no ground",
+            f"tiles of {tile} m within ±{height} m on {length} m × {width} m are not a ground",
             element="ground",
             remedy="Give finite lengths above 0, and a height of 0 or more",
         )
@@ -97,7 +97,7 @@ def uneven_ground(
 
 
 def unevenness(ground: Ground, place: Any, radius: float) -> float:
-    """Largest difference of height, m, within a radius of a place, seen at its rim, half way, and in the middle."""
+    """Return the largest height difference, m, within a radius of a point: at its rim, half way and middle."""
     angles = 2 * np.pi * np.arange(AROUND) / AROUND
     ring = radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
     around = np.asarray(place)[:2] + np.concatenate([np.zeros((1, 2)), 0.5 * ring, ring])
@@ -105,14 +105,14 @@ def unevenness(ground: Ground, place: Any, radius: float) -> float:
 
 
 def foothold(ground: Ground, wanted: Any, radius: float, level: float, search: float) -> np.ndarray:
-    """The place (3,) on the ground nearest to `wanted` that is level within a radius around it.
+    """Return the point (3,) on the ground nearest to `wanted` that is level within a radius around it.
 
     Args:
         ground: the ground.
         wanted: x and y, m.
         radius: m, of the ground that the foot needs.
         level: m, by which heights may differ there.
-        search: m, how far from `wanted` places are looked at, on rings 5 mm apart.
+        search: m, radius of the search around `wanted`, on rings 5 mm apart.
     """
     for ring in np.arange(0.0, search + 1e-9, 0.005):
         n = 1 if ring == 0 else 24

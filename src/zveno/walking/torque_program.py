@@ -1,11 +1,11 @@
-"""Inverse dynamics with contacts as one program: the quadratic program traced, solved, and its torques.
+"""Inverse dynamics with contacts as one program: quadratic program, its solution, and torques.
 
 Unknowns are x = [a_j, f]: accelerations of the driven joints and the forces f ≥ 0 along the edges of a friction
 pyramid at every point of every sole. The six rows of the base hold exactly, since its acceleration is eliminated:
 
     M_bb a_b + M_bj a_j + H_b = B_b f   →   a_b = M_bb⁻¹ (B_b f − H_b − M_bj a_j)
     τ = M_jb a_b + M_jj a_j + H_j − B_j f,   |τ| ≤ limits        rows of the program
-    lower ≤ a_j ≤ upper                                           what keeps joints inside their limits
+    lower ≤ a_j ≤ upper                                           joint limits
     minimise Σ weight |J a + bias − wanted|² + ε |x|²             feet, centre of mass, attitude, posture
 
 A foot that does not stand has forces bounded by zero, so one program serves every set of contacts.
@@ -23,37 +23,37 @@ from ..algorithms import linear
 from ..fit.quadratic.given_and_found import General
 from ..fit.quadratic.program import QuadraticProgram
 from ..fit.quadratic.steps import Sizes
-from ..kernels.math import maximum, minimum
-from ..kernels.structured.build import Builder
+from ..kernels.builder import Builder
+from ..kernels.ops import maximum, minimum
 from ..mechanism import Mechanism
 from ..spatial.vectors import cross
 from .body_state import BodyState, body_state
 from .feet import Foot
 
 EDGES = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / np.sqrt(2.0)
-"""Horizontal directions of a pyramid's edges, inside the disc of friction."""
+"""Directions ahead and left of a pyramid's edges, inside the disc of friction."""
 SMALL = 1e-5
-"""ε: curvature of what no task asks for, beside weights of 0.05 and more."""
+"""ε: curvature for directions without a task, beside weights of 0.05 and more."""
 LIMIT_RATE = 15.0
-"""1/s, at which joints may close in on their limits: a ≤ k² (q_max − q) − 2 k v."""
+"""Rate, 1/s, at which joints may approach their limits: a ≤ k² (q_max − q) − 2 k v."""
 SPEED_TIME = 0.02
-"""s, in which a joint's speed may close in on its limit."""
+"""Time, s, in which a joint's speed may approach its limit."""
 FOOT_NUMBERS = 22
-"""Wanted of a foot: position (3), velocity (3), attitude (9), gains of place and attitude (4), acceleration (3)."""
-SETTINGS = ("friction", "center", "height", "attitude", "posture")
-"""Coefficient of friction, and weights."""
+"""Targets of a foot: position (3), velocity (3), attitude (9), gains of both (4), acceleration (3)."""
+SETTINGS = ("ahead x", "ahead y", "center", "height", "attitude", "posture")
+"""Heading of friction pyramids, as long as the coefficient of friction, and weights."""
 
 
 @dataclass(frozen=True)
 class TorqueProblem:
-    """What the code depends on: a machine on a free base, and its feet."""
+    """Structure that the code depends on: a robot on a free base, and its feet."""
 
     mechanism: Mechanism
     feet: tuple[Foot, ...]
 
     @property
     def fingerprint(self) -> str:
-        """Of the machine and its soles."""
+        """Cache key of the robot and its soles."""
         soles = [(foot.frame, foot.points.tolist()) for foot in self.feet]
         return f"{self.mechanism.fingerprint} {soles}"
 
@@ -64,31 +64,31 @@ class TorqueProblem:
 
     @property
     def n_j(self) -> int:
-        """Driven joints."""
+        """Number of driven joints."""
         return self.mechanism.n_v - 6
 
     @property
     def n_points(self) -> tuple[int, ...]:
-        """Points of every sole."""
+        """Number of points of every sole."""
         return tuple(len(foot.points) for foot in self.feet)
 
     @property
     def n(self) -> int:
-        """Unknowns."""
+        """Number of unknowns."""
         return self.n_j + 4 * sum(self.n_points)
 
     @property
     def n_wanted(self) -> int:
-        """Numbers of what is wanted: feet, centre of mass, attitude, posture."""
+        """Number of target values: feet, centre of mass, attitude, posture."""
         return FOOT_NUMBERS * len(self.feet) + 3 + 11 + self.n_j + 2
 
 
 def torque_program(program: Builder, problem: TorqueProblem) -> None:
-    """(q, v, wanted, weights, carried, limits, settings, warm) → (τ, forces of the feet, sides, status, steps).
+    """Build (q, v, wanted, weights, carried, limits, settings, warm) → (τ, foot forces, sides, status, steps).
 
     wanted: of every foot (`FOOT_NUMBERS`), acceleration of the centre of mass (3), attitude of the body (9) with
-    two gains, joints (n_j) with two gains, see `accelerations`; weights of the feet (f); carried: the most that an
-    edge of a foot may push, N, zero in the air (f); limits: effort, lower, upper and speed of the joints (4, n_j);
+    two gains, joints (n_j) with two gains, see `accelerations`; weights of the feet (f); carried: largest force of
+    an edge of a foot, N, zero in the air (f); limits: effort, lower, upper and speed of the joints (4, n_j);
     warm: sides of the last solution (n).
     """
     mechanism, n, m, n_feet = problem.mechanism, problem.n, problem.n_j, len(problem.feet)
@@ -123,11 +123,11 @@ def torque_program(program: Builder, problem: TorqueProblem) -> None:
 def torque_terms(
     problem: TorqueProblem, q: Any, v: Any, wanted: Any, weights: Any, carried: Any, limits: Any, settings: Any
 ) -> tuple[Any, ...]:
-    """(H, g, lower, upper, C, low, high, torques at x = 0) of the quadratic program; see `torque_program`."""
+    """Return (H, g, lower, upper, C, low, high, torques at x = 0) of the quadratic program of `torque_program`."""
     m, n_feet = problem.n_j, len(problem.feet)
     at = BodyState(*body_state(problem.mechanism, problem.frames, q, v))
-    friction, *task_weights = settings
-    maps = [_edge_map(foot, at.feet[k], friction) for k, foot in enumerate(problem.feet)]
+    ahead, task_weights = settings[:2], settings[2:]
+    maps = [_edge_map(foot, at.feet[k], ahead) for k, foot in enumerate(problem.feet)]
     J = np.concatenate([at.foot_rows[k, : len(maps[k])] for k in range(n_feet)])
     # The base's acceleration for unit accelerations of the joints, and for unit wrenches of the feet.
     factors = linear.factor([[at.M[i, j] for j in range(6)] for i in range(6)])
@@ -162,7 +162,7 @@ def torque_terms(
 
 
 def accelerations(problem: TorqueProblem, at: BodyState, q: Any, v: Any, wanted: Any) -> Any:
-    """What is asked for, by the errors and their rates: feet (f, 6), centre of mass (3), body (3), joints (n_j)."""
+    """Return desired accelerations from errors: feet (f, 6), centre of mass (3), body (3), joints (n_j)."""
     parts = []
     for k in range(len(problem.feet)):
         own = wanted[FOOT_NUMBERS * k : FOOT_NUMBERS * (k + 1)]
@@ -180,17 +180,23 @@ def accelerations(problem: TorqueProblem, at: BodyState, q: Any, v: Any, wanted:
 
 
 def small_turn(R: Any) -> Any:
-    """Axis times sine of the angle of a rotation, (3,): its rotation vector where it is small."""
+    """Return axis times sine of the angle of a rotation, (3,): the rotation vector of a small one."""
     return 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
 
 
-def _edge_map(foot: Foot, T: Any, friction: Any) -> Any:
-    """Wrench at the foot's origin of unit forces along the edges at all its points, (3 or 6, 4 k)."""
+def _edge_force(edge: Any, ahead: Any) -> Any:
+    """Return the force along an edge with unit load, (3,); `ahead` is as long as the coefficient of friction."""
+    x, y = edge
+    return np.array([ahead[0] * x - ahead[1] * y, ahead[1] * x + ahead[0] * y, 1.0])
+
+
+def _edge_map(foot: Foot, T: Any, ahead: Any) -> Any:
+    """Return the wrench at the foot's origin of unit forces along the edges at all its points, (3 or 6, 4 k)."""
     columns = []
     for point in foot.points:
         arm = T[:3, :3] @ point
-        for x, y in EDGES:
-            force = np.array([friction * x, friction * y, 1.0])
+        for edge in EDGES:
+            force = _edge_force(edge, ahead)
             columns.append(
                 force if foot.is_point and not point.any() else np.concatenate([force, cross(arm, force)])
             )
@@ -198,7 +204,7 @@ def _edge_map(foot: Foot, T: Any, friction: Any) -> Any:
 
 
 def _expansion(m: int, maps: list[Any]) -> Any:
-    """From [a_j, f] to [a_j, wrenches]."""
+    """Return the map from [a_j, f] to [a_j, wrenches]."""
     heights, widths = [len(one) for one in maps], [one.shape[1] for one in maps]
     expand = np.zeros((m + sum(heights), m + sum(widths)), dtype=object)
     expand[:m, :m] = np.eye(m)
@@ -210,7 +216,7 @@ def _expansion(m: int, maps: list[Any]) -> Any:
 
 
 def _tasks(problem: TorqueProblem, at: BodyState, wanted: Any, weights: Any, task_weights: Any) -> tuple[Any, ...]:
-    """(rows on a, what they are to be, weights) of feet, centre of mass and attitude."""
+    """Return (rows on a, their targets, weights) of feet, centre of mass and attitude."""
     n_feet, (of_center, of_height, of_attitude, _) = len(problem.feet), task_weights
     rows, values, w = [], [], []
     for k, foot in enumerate(problem.feet):
@@ -229,7 +235,7 @@ def _tasks(problem: TorqueProblem, at: BodyState, wanted: Any, weights: Any, tas
 
 
 def _acceleration_bounds(q: Any, v: Any, lower: Any, upper: Any, speeds: Any) -> tuple[Any, Any]:
-    """Of accelerations, so that joints and speeds stay within their limits."""
+    """Return bounds of accelerations that keep joints and speeds within their limits."""
     k = LIMIT_RATE
     low = maximum(k * k * (lower - q) - 2 * k * v, (-speeds - v) / SPEED_TIME)
     high = minimum(k * k * (upper - q) - 2 * k * v, (speeds - v) / SPEED_TIME)
@@ -242,13 +248,13 @@ def _torque(row: Any, x: Any, rest: Any) -> Any:
 
 
 def _forces(problem: TorqueProblem, x: Any, settings: Any) -> Any:
-    """The force on every foot, world axes."""
+    """Return the force on every foot, world axes."""
     at, forces = problem.n_j, []
     for n in problem.n_points:
         total: Any = np.zeros(3)
         for _ in range(n):
-            for a, b in EDGES:
-                total = total + x[at] * np.array([settings[0] * a, settings[0] * b, 1.0])
+            for edge in EDGES:
+                total = total + x[at] * _edge_force(edge, settings[:2])
                 at += 1
         forces.append(total)
     return np.concatenate(forces)

@@ -1,4 +1,4 @@
-"""What a simulated walk is given: checked, put onto the ground, and told apart from others."""
+"""Arguments of a simulated walk: checks, start on the ground, and hash keys."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ from ..simulation.time_stepping.grounds import Ground, HeightField
 from .checks import check_friction, check_number, checked_start
 from .feet import Foot
 from .machine import Push
-from .sensing import WalkingSensors
-from .standing import near_ground, put_on, torque_share
-from .whole_body_torques import WalkingGains, WalkingWeights
+from .sensing import Sensors
+from .standing import adapted, near_ground, put_on, torque_share
+from .terrain import checked_ground
+from .whole_body_torques import Gains, Weights
 
-KINDS = {
-    "sensors": (WalkingSensors, "zveno.WalkingSensors(…)"),
-    "weights": (WalkingWeights, "zveno.WalkingWeights(…)"),
-    "gains": (WalkingGains, "zveno.WalkingGains(…)"),
-    "drive": (DriveModel, "a drive, such as zveno.HydraulicDrive(…)"),
+KINDS: dict[str, tuple[type, str]] = {
+    "sensors": (Sensors, "zveno.walking.Sensors(…)"),
+    "weights": (Weights, "zveno.walking.Weights(…)"),
+    "gains": (Gains, "zveno.walking.Gains(…)"),
+    "drive": (DriveModel, "a drive, such as zveno.simulation.HydraulicDrive(…)"),
 }
-"""Of arguments that may be None, and what errors call them."""
+"""Types of arguments that may be None, and their names in errors."""
 
 
 def check_inputs(pushes: Any, sensors: Any, weights: Any, gains: Any, drive: Any) -> None:
-    """Refuse what is not of its kind."""
+    """Raise an error unless every argument has its type."""
     if not isinstance(pushes, Sequence) or not all(isinstance(push, Push) for push in pushes):
-        raise ZvenoError(f"is {pushes!r}", element="pushes", remedy="Give a list of zveno.Push(time, impulse)")
+        raise ZvenoError(
+            f"is {pushes!r}", element="pushes", remedy="Give a list of zveno.walking.Push(time, impulse)"
+        )
     for push in pushes:
         push.check()
     for (name, (kind, words)), value in zip(KINDS.items(), (sensors, weights, gains, drive), strict=True):
@@ -40,23 +43,25 @@ def check_inputs(pushes: Any, sensors: Any, weights: Any, gains: Any, drive: Any
 
 
 def check_numbers(friction: Any, step: Any, sample: Any, duration: Any) -> None:
-    """Refuse what is no coefficient of friction, and what are no times."""
+    """Raise an error unless friction and times are valid."""
     check_friction(friction)
-    for name, value in {"step": step, "sample": sample, "duration": 1.0 if duration is None else duration}.items():
+    times = {"step": step, "sample_time": sample, "duration": 1.0 if duration is None else duration}
+    for name, value in times.items():
         check_number(value, name, "Give seconds, more than 0", above=0.0)
 
 
 def standing_start(
     robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, start: Any, friction: float
 ) -> np.ndarray:
-    """q of the machine on the ground; refused with the reason if it cannot stand there."""
-    q = put_on(robot, feet, ground, checked_start(robot.mechanism, start))
+    """Return q of the robot on the ground; raise an error with the reason if it cannot stand there."""
+    given = checked_start(robot.mechanism, start)
+    q = put_on(robot, feet, ground, adapted(robot, feet, checked_ground(ground), given))
     torque_share(robot, near_ground(robot, feet, ground, q), q, friction)
     return q
 
 
 def ground_key(ground: Ground | None) -> Any:
-    """What tells one ground from another, for hashes: of a field its heights as bytes, which are many."""
+    """Return the hash key of a ground; the heights of a field are hashed as bytes."""
     if not isinstance(ground, HeightField):
         return ground
     return list(ground.structure), sha256(np.asarray(ground.heights, dtype=float).tobytes()).hexdigest()

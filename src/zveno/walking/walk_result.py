@@ -1,4 +1,4 @@
-"""A simulated walk: the motion, where feet were put down, and how near it came to its limits."""
+"""Result of a simulated walk: motion, footholds, and margins to its limits."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..io.results import Result, registered
+from ..io.results import registered
+from ..report.description import Description
+from ..report.result import Result
 from ..simulation.trajectory import Trajectory
 
 WALKED = "walked"
 PERCENTILES = (0, 1, 5, 50)
-"""Of margins; of tilts and torques, those from above."""
+"""Percentiles of margins; for tilts and torques, counted from above."""
 
 
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class Walk(Result):
-    """A simulated walk, n samples.
+    """Simulated walk, n samples.
 
     Attributes:
         robot: its name.
-        status: "walked", or when, at which step and how it ended before.
-        gait: in words.
+        status: "walked", or time, step and cause of an early end.
+        gait: name of the gait.
         feet: names of the frames that stand, (f,).
         trajectory: the motion; its reactions are those of all points of the soles.
-        contacts: feet that the controller took to stand, (n, f).
+        contacts: standing feet as assumed by the controller, (n, f).
         positions: of the feet's frames, (n, f, 3), m.
         center_of_mass: (n, 3), m.
-        footholds: where feet were put down, in order, (steps, 3), m.
-        steps: which foot that was, (steps,).
-        step_times: when, (steps,), s.
-        margin: from the centre of pressure to the edge of the polygon of the feet that stand, (n,), m; NaN where
-            these span none.
+        footholds: touchdown positions, in order, (steps, 3), m.
+        steps: foot of each touchdown, (steps,).
+        step_times: times of the touchdowns, (steps,), s.
+        margin: from the centre of pressure to the edge of the support polygon, (n,), m; NaN if there is none.
         tilt: largest angle of a standing sole to the ground below it, (n,), rad; NaN for feet that are points.
         torque_share: largest torque over its limit, (n,).
         estimate_error: of the estimated height above the feet, m, tilt, rad, and speed, m/s, of the base, (n, 3).
         unsolved: control steps whose quadratic program was not solved.
-        inputs: hash of what it was computed from.
+        inputs: hash of the inputs.
     """
 
     kind: ClassVar[str] = "walk run"
@@ -63,12 +64,12 @@ class Walk(Result):
 
     @property
     def walked(self) -> bool:
-        """Whether all steps were made without a fall."""
+        """True if all steps were made without a fall."""
         return self.status == WALKED
 
     @property
     def margin_percentiles(self) -> dict[int, float]:
-        """Least margin and percentiles of it, m, by percent."""
+        """Smallest margin and its percentiles, m, by percent."""
         return _percentiles(self.margin, PERCENTILES)
 
     @property
@@ -78,13 +79,13 @@ class Walk(Result):
 
     @property
     def speed(self) -> float:
-        """Way of the centre of mass from above over time, m/s."""
+        """Horizontal distance of the centre of mass over time, m/s."""
         way = self.center_of_mass[-1, :2] - self.center_of_mass[0, :2]
         return float(np.linalg.norm(way) / max(self.trajectory.t[-1], 1e-9))
 
     @property
     def summary(self) -> str:
-        """One sentence or two."""
+        """Summary in one or two sentences."""
         least = self.margin_percentiles[5]
         margin = "" if np.isnan(least) else f"; support margin {1e3 * least:.0f} mm or more in 95 % of the samples"
         tilt = self.tilt_percentiles[95]
@@ -100,6 +101,12 @@ class Walk(Result):
                 else ""
             )
         )
+
+    def describe(self) -> Description:
+        """Return the description that text, figures and pages show."""
+        from ._describe import describe_walk
+
+        return describe_walk(self)
 
 
 def _percentiles(values: np.ndarray, percents) -> dict[int, float]:

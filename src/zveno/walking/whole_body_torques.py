@@ -1,4 +1,4 @@
-"""The controller's inner loop: from accelerations that tasks ask for to torques, by one compiled program."""
+"""Inner loop of the controller: torques for desired task accelerations, by one compiled program."""
 
 from __future__ import annotations
 
@@ -10,28 +10,27 @@ import numpy as np
 
 from ..errors import ModelError
 from ..fit.quadratic.steps import SOLVED
-from ..kernels.door import compiled
-from ..kernels.structured.kernel import compiled_structured
+from ..kernels.compile import compiled, compiled_structured
 from ..mechanism import Mechanism
 from ..simulation.controllers import effort_limits
 from .body_state import Felt, felt
-from .feet import Foot
+from .feet import Foot, heading
 from .torque_program import FOOT_NUMBERS, TorqueProblem, torque_program
 
 FREE = 1e6
-"""Bound of what has none, m/s², rad/s², N or N·m."""
+"""Value of missing bounds, m/s², rad/s², N or N·m."""
 
 
 @dataclass(frozen=True)
-class WalkingWeights:
-    """How much tasks count against each other, per (m/s²)² or (rad/s²)².
+class Weights:
+    """Task weights, per (m/s²)² or (rad/s²)².
 
     Attributes:
         stance, swing: feet that stand, at rest, and feet in the air.
-        center: of mass, horizontally. It runs away where it is not held (an error of its acceleration, kept for a
-            step, moves ξ a hundred times further than the same error moves a foot in the air, which its own gains
-            bring back), so no task but the standing feet outweighs it.
-        height: of the centre of mass; it gives way where a foot would not reach the ground.
+        center: of mass, horizontally. Its motion is unstable: a constant acceleration error during a step moves ξ
+            a hundred times further than it moves a swinging foot, which its own gains bring back. Only the standing
+            feet have a larger weight.
+        height: of the centre of mass; it yields if a foot would not reach the ground.
         attitude: of the body.
         posture: of every joint.
     """
@@ -45,8 +44,8 @@ class WalkingWeights:
 
 
 @dataclass(frozen=True)
-class WalkingGains:
-    """Of the errors, 1/s², and of their rates, 1/s.
+class Gains:
+    """Gains of the errors, 1/s², and of their rates, 1/s.
 
     Attributes:
         attitude: of the body.
@@ -65,7 +64,7 @@ class WalkingGains:
 
 
 class Torques(NamedTuple):
-    """What the program found."""
+    """Solution of the program."""
 
     tau: np.ndarray
     """(n_v,), zero at the base"""
@@ -75,15 +74,15 @@ class Torques(NamedTuple):
 
 
 class WholeBodyTorques:
-    """The quadratic program of one machine, solved again at every control step from the bounds held before."""
+    """Quadratic program of one robot, solved at every control step, warm-started from the last active bounds."""
 
     def __init__(
         self,
         mechanism: Mechanism,
         feet: Sequence[Foot],
         friction: float,
-        weights: WalkingWeights,
-        gains: WalkingGains,
+        weights: Weights,
+        gains: Gains,
     ):
         if mechanism.joints[0].type.kind != "free" or mechanism.n_v <= 6:
             raise ModelError(
@@ -103,11 +102,13 @@ class WholeBodyTorques:
         ]
         limits = [effort_limits(mechanism)[6:], mechanism.lower[7:], mechanism.upper[7:], np.concatenate(speeds)]
         self._limits = np.clip(np.concatenate(limits), -FREE, FREE)
-        self._settings = np.array([friction, weights.center, weights.height, weights.attitude, weights.posture])
+        self._friction = friction
+        task_weights = weights.center, weights.height, weights.attitude, weights.posture
+        self._settings = np.array([friction, 0.0, *task_weights])
         self._sides = np.zeros(self.problem.n)
         self._last = np.zeros(mechanism.n_v)
         self._contacts: tuple[Any, ...] = ()
-        """of the last step: which feet stand, and which are in the air"""
+        """standing feet and swinging feet of the last step"""
         self._foot_weights, self._carried = np.zeros(len(feet)), np.zeros(len(feet))
         self._wanted = np.zeros(self.problem.n_wanted)
         self._feet: np.ndarray = self._wanted[: FOOT_NUMBERS * len(feet)].reshape(-1, FOOT_NUMBERS)
@@ -115,15 +116,16 @@ class WholeBodyTorques:
         self._rest[12:14], self._rest[-2:] = gains.attitude, gains.posture
         self.gains = gains
         self.failures: int = 0
-        """steps whose program was not solved; the torques before were kept"""
+        """steps whose program was not solved; the last torques were kept"""
 
     def felt(self, q: np.ndarray, v: np.ndarray) -> Felt:
-        """Feet and centre of mass at a state."""
+        """Return feet and centre of mass at a state."""
         return Felt(*self._felt(q, v))
 
     def hold(self, attitude: np.ndarray, joints: np.ndarray, feet: np.ndarray) -> None:
-        """Attitudes of the body (3, 3) and of feet in the air (f, 3, 3), and the posture (n_j,), from now on."""
+        """Set the attitudes of the body (3, 3) and of swinging feet (f, 3, 3), and the posture (n_j,)."""
         self._rest[3:12] = attitude.ravel()
+        self._settings[:2] = self._friction * heading(attitude)[:, 0]
         self._rest[14:-2] = joints
         self._feet[:, 6:15] = feet.reshape(-1, 9)
 
@@ -135,13 +137,13 @@ class WholeBodyTorques:
         center: Sequence[float],
         swings: dict[int, tuple[np.ndarray, np.ndarray]],
     ) -> Torques:
-        """The torques, and the forces that the feet are to expect.
+        """Compute the torques, and the expected forces on the feet.
 
         Args:
             q, v: state, as estimated.
-            standing: which feet may carry, (f,).
+            standing: mask of the feet that may carry load, (f,).
             center: acceleration of the centre of mass, (3,).
-            swings: place and velocity, (3,) each, wanted of feet in the air.
+            swings: desired position and velocity, (3,) each, of swinging feet.
         """
         contacts = (standing.tobytes(), *swings)
         if contacts != self._contacts:
@@ -163,7 +165,7 @@ class WholeBodyTorques:
         return Torques(self._last, forces.reshape(-1, 3), True)
 
     def _switch(self, standing: np.ndarray, swings: Iterable[int]) -> None:
-        """Weights, bounds and gains for other feet that stand, and others in the air."""
+        """Set weights, bounds and gains for changed sets of standing and swinging feet."""
         self._feet[:, :6] = 0.0
         self._feet[:, 15:19] = (0.0, self.gains.rest, 0.0, self.gains.rest)
         for k in swings:

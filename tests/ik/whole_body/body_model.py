@@ -65,4 +65,4 @@ def two_arms() -> zveno.Robot:
 
 def targets_at(robot, q, frames):
     """Poses of frames at q, by name."""
-    return dict(zip(frames, robot.forward_kinematics(q, frames=list(frames)), strict=True))
+    return dict(zip(frames, robot.frame_poses(q, frames=list(frames)), strict=True))

@@ -1,1 +1,1 @@
-"""What a fit means, what may be wrong with the data, and what to measure next."""
+"""Interpretation of a fit, and diagnosis of the data."""

@@ -1,4 +1,4 @@
-"""What may be wrong with data before it is fitted: units, columns, signs, and too few postures."""
+"""Diagnosis of data before a fit: units, columns, signs, and too few postures."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from ...errors import ZvenoError, ZvenoWarning, first_of
 from ...fit.triangle import triangle
 from ...io.measurements import LENGTHS
 from ...robot_functions import RobotFunctions
+from .._identifiability.analysis import TOLERANCE, Identifiability, beyond, identifiability, scaled_jacobian
+from .._identifiability.postures import random_postures
 from ..fit.solve import Solution
-from ..identifiability.analysis import TOLERANCE, Identifiability, beyond, identifiability, scaled_jacobian
-from ..identifiability.postures import random_postures
 from ..measurements.fit_problem import FitProblem
 from ..model.joint_terms import WORDS
 from ..model.kinematics import frame_motion
 from .mistakes import likely_mistake, miss, size
 
 HOPELESS = 0.25
-"""A nominal robot that misses by this share of its size, or this many radians, is not the one that was measured."""
+"""Residual, as a share of its size or in radians, beyond which the nominal robot is not the measured one."""
 DOUBTFUL = 0.02
-"""From here on mistakes are tried that would explain it."""
+"""Residual from which data errors that would explain it are tried."""
+POOR = 2e-3
+"""Residual of a calibrated robot, as a share of its size, from which they are tried again: ten times the usual."""
 TAILS = 2.5
-"""How much more it may be in the mean square: a joint that hardly moved spoils few rows, but these by much."""
+"""Factor of the limit for the root mean square: a joint that hardly moved spoils few rows, but these by much."""
 UNITS = {"mm": "millimetres", "cm": "centimetres", "in": "inches", "um": "micrometres"}
 
 
 def check_reach(problem: FitProblem) -> None:
-    """Refuse readings whose spread the robot cannot have, such as millimetres read as metres, and postures that are
-    all the same."""
+    """Raise an error if readings spread more than the robot can, such as millimetres read as metres, or if all
+    postures are the same."""
     for part, campaign in zip(problem.parts, problem.campaigns, strict=True):
         if len(part.q) > 1 and not any(np.ptp(part.q[:, move.position]) for move in problem.model.moves):
             raise ZvenoError(
@@ -58,7 +60,7 @@ def check_reach(problem: FitProblem) -> None:
 
 
 def _has_a_point_at_rest(problem: FitProblem, frame: str) -> bool:
-    """Whether a point fixed in a frame stays where it is in all postures: R c + p = x for all of them."""
+    """Return True if a point fixed in a frame stays in place in all postures: R c + p = x for all of them."""
     model = problem.model
     q = random_postures(model.mechanism, 8, np.random.default_rng(0))
     tau = np.zeros((len(q), model.mechanism.n_v))
@@ -69,7 +71,7 @@ def _has_a_point_at_rest(problem: FitProblem, frame: str) -> bool:
 
 
 def _check_spread(problem: FitProblem, name: str, read: float, moved: float, exact: bool):
-    """Of the readings, and of the point as the nominal robot moves it. Distances may change less than the point."""
+    """Check the spread of the readings against that of the nominal robot's point. Distances may change less."""
     if not read and moved > 1e-6 * size(problem):
         raise ZvenoError(
             "all readings are the same, and the robot moved",
@@ -94,12 +96,12 @@ def _check_spread(problem: FitProblem, name: str, read: float, moved: float, exa
 
 
 def _spread(points: np.ndarray) -> float:
-    """Median distance from the middle: single wild rows do not count."""
+    """Return the median distance from the median point, which ignores single gross outliers."""
     return float(np.median(np.linalg.norm(points - np.median(points, axis=0), axis=1)))
 
 
 def doubt(problem: FitProblem, base: Solution) -> str:
-    """What would make sense of the data where the nominal robot does not; empty if it does."""
+    """Return the data error that would explain a large residual of the nominal robot; empty if there is none."""
     now = miss(problem, base.residual)
     if now < DOUBTFUL and miss(problem, base.residual, rms=True) < TAILS * DOUBTFUL:
         return ""
@@ -115,8 +117,24 @@ def doubt(problem: FitProblem, base: Solution) -> str:
     return text
 
 
+def doubt_of_fit(problem: FitProblem, base: Solution, whole: Solution) -> str:
+    """Return the data error without which the residual of the nominal robot is far smaller than with it, and than
+    that of the fitted one; empty if there is none."""
+    fitted = miss(problem, whole.residual)
+    now = min(miss(problem, base.residual), fitted)
+    if now < POOR:
+        return ""
+    cure, best = likely_mistake(problem)
+    if not cure or best > 0.5 * now:
+        return ""
+    text = f"the calibrated robot misses the readings by {fitted:.2g} of its size; "
+    text += f"the nominal one would by {best:.2g} if {cure}"
+    warnings.warn(text, ZvenoWarning, stacklevel=3)
+    return text
+
+
 def _to_check(problem: FitProblem) -> str:
-    """What is wrong most often with measurements of these kinds."""
+    """Return the most frequent data errors of these kinds of measurement."""
     columns = "the order, sign and unit of the joint columns, and the frame that was measured"
     if any(part.measurement.implicit for part in problem.parts):
         return f"which target each posture touches (column group), {columns}"
@@ -126,8 +144,8 @@ def _to_check(problem: FitProblem) -> str:
 def check_enough(
     problem: FitProblem, structure: Identifiability, robot: RobotFunctions, parameters: str | Sequence[str]
 ) -> str:
-    """Refuse data that cannot determine what the measurement could because there are too few postures; say so where
-    they are on a singular manifold, or the measurement tells nothing of what was asked. Empty if all is well."""
+    """Raise an error if there are too few postures to determine what the measurement could; return a note if they
+    are on a singular manifold, or the measurement says nothing about the request. Empty if all is well."""
     rows, needed = problem.n_rows, structure.rank + len(structure.unknowns)
     lost = _lost(problem, structure, robot, parameters)
     if not lost and rows >= needed:
@@ -161,7 +179,7 @@ def _nothing(structure: Identifiability) -> str:
 
 
 def _stuck(problem: FitProblem) -> str:
-    """Joints that never move, and pairs that always move together, in brackets."""
+    """Return joints that never move, and pairs that always move together, in brackets."""
     mechanism = problem.model.mechanism
     moved = sorted({move.position.start for move in problem.model.axes})
     names = [mechanism.coordinate_names[k] for k in moved]
@@ -184,7 +202,7 @@ def _stuck(problem: FitProblem) -> str:
 
 
 def _lost(problem: FitProblem, structure: Identifiability, robot: RobotFunctions, parameters) -> list[str]:
-    """Parameters that random postures would determine beyond those the measured ones do."""
+    """Return parameters that random postures would determine beyond those of the measured ones."""
     kinds = {type(part.measurement): part.measurement for part in problem.parts}
     proved = structure.counts is not None and structure.counts.proved == structure.rank
     if proved or len(kinds) > 1 or problem.n_postures >= 4 * len(problem.model.terms):
@@ -203,7 +221,7 @@ def _lost(problem: FitProblem, structure: Identifiability, robot: RobotFunctions
 
 
 def _as_good_as_random(problem: FitProblem, structure: Identifiability) -> bool:
-    """Whether random postures, read as the measured ones were, would determine no more."""
+    """Return True if random postures, read as the measured ones were, would determine no more."""
     if any(part.measurement.implicit or not part.known.all() for part in problem.parts):
         return False
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Mistakes that people make with measurement files, undone one at a time: which of them would explain the data."""
+"""Common errors in measurement files, undone one at a time to find the one that would explain the data."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from ..fit.weighting import FitOptions
 from ..measurements.fit_problem import FitProblem, Part
 
 BEST = 4
-"""Mistakes that are looked at closely, frames fitted."""
+"""Number of data errors that are examined closely, with frames fitted."""
 IMAGE = 1000.0
-"""px: about the size of an image."""
+"""Approximate size of an image, px."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mistake:
-    """What may have happened, and a campaign's rows as they would be without it."""
+    """Possible data error, and the function that removes it from a campaign's rows."""
 
     words: str
     undone: Callable[[Part], Part]
 
 
 def likely_mistake(problem: FitProblem) -> tuple[str, float]:
-    """The mistake without which the nominal robot, frames fitted, misses least; and by how much it then misses."""
+    """Return the data error whose removal gives the nominal robot, frames fitted, the least residual; and this."""
     tried = []
     for number, mistake in enumerate(mistakes(problem)):
         other = _without(problem, mistake)
@@ -46,8 +46,8 @@ def likely_mistake(problem: FitProblem) -> tuple[str, float]:
 
 
 def miss(problem: FitProblem, residual: np.ndarray, rms: bool = False) -> float:
-    """Median (or root mean square) of residuals, of the worst noise; lengths in units of the robot's size, pixels
-    in those of an image."""
+    """Return the median (or root mean square) of residuals, of the worst noise; lengths in units of the robot's
+    size, pixels in those of an image."""
     misses = []
     for k, (*_, unit) in enumerate(problem.noise_names):
         residuals = residual[problem.noise == k]
@@ -58,10 +58,10 @@ def miss(problem: FitProblem, residual: np.ndarray, rms: bool = False) -> float:
 
 
 def shrinking(problem: FitProblem, other: FitProblem) -> float:
-    """By how much less points in contact move with other joint values, at most 1.
+    """Return the factor by which points in contact move less with other joint values, at most 1.
 
-    A robot that hardly moves, as one whose radians are taken for degrees, stays near any target: it misses by
-    little because it is small, and not because it is right.
+    A robot that hardly moves, as one whose radians are taken for degrees, stays near any target: its residual is
+    small because its motion is small, and not because it is right.
     """
     shares = [1.0]
     for part, changed in zip(problem.parts, other.parts, strict=True):
@@ -78,7 +78,7 @@ def _spread(problem: FitProblem, part: Part) -> float:
 
 
 def size(problem: FitProblem) -> float:
-    """Half of how far the robot reaches, m, what slides as far as it slid."""
+    """Return half the reach of the robot, m, with prismatic joints as far as they moved."""
     travel = sum(
         float(np.ptp(part.q[:, move.position.start]))
         for part in problem.parts
@@ -89,7 +89,7 @@ def size(problem: FitProblem) -> float:
 
 
 def mistakes(problem: FitProblem) -> Iterator[Mistake]:
-    """Plausible mistakes in joint values and readings."""
+    """Generate plausible data errors in joint values and readings."""
     yield from _of_joints(problem)
     yield from _of_readings(problem)
 
@@ -141,13 +141,13 @@ def _of_readings(problem: FitProblem) -> Iterator[Mistake]:
 
 
 def _undone(part: Part, words: str) -> Part:
-    """A campaign's rows without a mistake that its kind knows."""
+    """Return a campaign's rows without a data error of its kind."""
     undo = dict(part.measurement.mistakes()).get(words)
     return part if undo is None else replace(part, y=undo(part.y))
 
 
 def _shifted(part: Part, step: int) -> Part:
-    """Readings `step` postures earlier; the end that has none gets those of the other end."""
+    """Return readings `step` postures earlier; the end that has none gets those of the other end."""
     if part.measurement.implicit:
         return part
     things = len(part.y) // len(part.q)

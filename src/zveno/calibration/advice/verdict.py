@@ -1,4 +1,4 @@
-"""What a calibration means, in words: how much better, what is well known, what is not, what to measure next."""
+"""Conclusion of a calibration in words: its improvement, and what is determined well or poorly."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ import numpy as np
 from ...fit.covariance import correlations
 from ...io.units import DEVIATIONS, ERRORS
 from ..model.joint_terms import IN_WORDS
-from .proposals import distinct
 
 if TYPE_CHECKING:
     from ..fit.errors import Error
     from ..result import Calibration
-    from .next_measurement import Advice
 
 
 WORKSHOP = 0.01
-"""Length, m, by which links of a robot are not off."""
+"""Length, m, that exceeds any manufacturing error of links."""
+LARGER = 1.2
+"""Ratio of standard deviations from which predictions are reported as less certain than the noise suggests."""
 RUN = 5
-"""Rows in a row that suggest that something was moved."""
+"""Number of consecutive rows that suggest that something was moved."""
 
 
 def verdict(result: Calibration) -> str:
-    """A few sentences for people, one topic a line."""
-    words = [_improvement(result), _events(result), _outliers(result)]
+    """Return a few sentences for the user, one topic per line."""
+    words = [_improvement(result), _moved_tool(result), _outliers(result)]
     words += [_shared_errors(result), _joint_terms(result), _knowledge(result), _sizes(result)]
-    words += [_strange(result), *_advice(result)]
+    words += [_strange(result), *_doubts(result), _predictions(result)]
     return "\n".join(word for word in words if word)
 
 
 def _improvement(result: Calibration) -> str:
-    """Errors before and after on the same rows, and whether that is any better."""
+    """Report errors before and after on the same rows, and whether they improved."""
     if result.outliers and result.held_out:
         whole = zip(result.baseline, result.held_out, strict=False)
         rest = zip(result.baseline_unflagged, result.held_out_unflagged, strict=False)
@@ -45,6 +45,8 @@ def _improvement(result: Calibration) -> str:
         text = f"Errors {_before_and_after(result.compared)} {word}."
     if not result.converged:
         text += " The fit did not converge."
+    if result.doubt:
+        text += f" The data seem not to belong to this robot: {result.doubt}. Do not use the result."
     if result.status == "worse":
         text += " The calibrated robot is worse than the nominal one: do not use it."
     elif any(after.rms > 0.95 * before.rms for before, after in result.compared):
@@ -61,7 +63,7 @@ def _before_and_after(pairs: Iterable[tuple[Error, Error]]) -> str:
 
 
 def _outliers(result: Calibration) -> str:
-    """How many rows do not belong, and what their number and order suggest."""
+    """Report the number of outliers, and what their number and order suggest."""
     flagged = len(result.outliers)
     if not flagged:
         return ""
@@ -76,7 +78,7 @@ def _outliers(result: Calibration) -> str:
         rows = {outlier.row for outlier in result.outliers if outlier.campaign == campaign.name}
         where = f"lines {{}} of {Path(campaign.file).name}" if campaign.file else f"rows {{}} of {campaign.name}"
         runs += [(where.format(f"{first}–{last}"), campaign.measurement) for first, last in _runs(rows)]
-    if runs and not result.events:
+    if runs and result.tool_moved is None:
         places = ", ".join(where for where, _ in runs)
         apart = "a group of their own" if all(kind.implicit for _, kind in runs) else "a reference of its own"
         how = f"give them {apart}" if apart.startswith("a group") else f"give them as a campaign with {apart}"
@@ -84,25 +86,25 @@ def _outliers(result: Calibration) -> str:
     return text
 
 
-def _events(result: Calibration) -> str:
-    """What moved, and what can be done about it."""
-    if not result.events:
+def _moved_tool(result: Calibration) -> str:
+    """Report when the tool moved, and the remedy."""
+    if result.tool_moved is None:
         return ""
-    text = " ".join(f"{event.text}." for event in result.events)
-    if not result.events[0].fitted:
-        text += ' events="fit" fits it with the rest; or measure anew what was measured before.'
-    return text
+    return (
+        f"{result.tool_moved.text}, or the measuring system or the zero of a joint is: leave out the rows on one "
+        "side of it, or measure them again."
+    )
 
 
 def _runs(rows: set[int]) -> list[tuple[int, int]]:
-    """First and last of at least `RUN` rows that follow each other."""
+    """Return the first and last of at least `RUN` consecutive rows."""
     starts = sorted(row for row in rows if row - 1 not in rows)
     ends = sorted(row for row in rows if row + 1 not in rows)
     return [(first, last) for first, last in zip(starts, ends, strict=True) if last - first + 1 >= RUN]
 
 
 def _shared_errors(result: Calibration) -> str:
-    """How far readings of one posture, or of one group, are from independent."""
+    """Report the dependence between readings of one posture, or of one group."""
     words = []
     if result.shared_error_factor:
         factor = max(result.shared_error_factor.values())
@@ -117,11 +119,14 @@ def _shared_errors(result: Calibration) -> str:
 
 
 def _joint_terms(result: Calibration) -> str:
-    """Which terms the data asked for, and how strongly."""
-    if not result.evidence:
+    """Report the joint terms that the data show, and their evidence."""
+    if result.evidence is None:
         return ""
-    fitted = ", ".join(f"{IN_WORDS[word]} (evidence e^{how:.0f})" for word, how in result.evidence.items())
-    return f"The data ask for {fitted}, which were fitted besides; a URDF cannot hold them, `compensate` does."
+    fitted = ", ".join(IN_WORDS[word] for word in result.joint_terms)
+    return (
+        f"The data show joint terms (evidence e^{result.evidence:.0f} for all together), and they were fitted: "
+        f"{fitted}. A URDF cannot hold them, `compensate` does."
+    )
 
 
 def _knowledge(result: Calibration) -> str:
@@ -139,7 +144,7 @@ def _knowledge(result: Calibration) -> str:
 
 
 def _strange(result: Calibration) -> str:
-    """Links that are off by more than any workshop would let pass; not where base or tool may be what is off."""
+    """Report links with deviations beyond any manufacturing error, unless base or tool may be the cause."""
     model = result.model
     by_hand = {
         name
@@ -162,7 +167,7 @@ def _strange(result: Calibration) -> str:
 
 
 def _sizes(result: Calibration) -> str:
-    """How far terms of each kind are taken to be off."""
+    """Report the assumed size of the deviations of each kind of term."""
     sizes: dict[str, list[str]] = {}
     for word, size in result.plausible.items():
         what, _, unit = word.rstrip(")").partition(" (")
@@ -171,7 +176,8 @@ def _sizes(result: Calibration) -> str:
     return f"Weakly determined parameters were held near nominal (prior scales: {shown})." if shown else ""
 
 
-def _advice(result: Calibration) -> list[str]:
+def _doubts(result: Calibration) -> list[str]:
+    """Report quantities that the fit does not determine well."""
     words = []
     if result.at_bounds:
         held = ", ".join(f"{name} ({side})" for name, side in result.at_bounds.items())
@@ -194,45 +200,20 @@ def _advice(result: Calibration) -> list[str]:
                 "Held-out errors are more than twice those of the fit: measure more, and more varied, postures."
             )
             break
-    for word, share in result.lacking.items():
-        words.append(
-            f"{100 * share:.0f} % of the variance that is left looks like {IN_WORDS[word]}: try "
-            f"joint_terms={[word]}."
-        )
-    if result.advice is not None:
-        words += [_more(result.advice), _other_kinds(result.advice), _unseen(result.advice)]
     if result.identifiability.gap < 1e3:
         words.append("The geometry is nearly degenerate: some parameters can hardly be seen.")
     return words
 
 
-def _more(advice: Advice) -> str:
-    """What more postures would bring."""
-    start = f"Parameters leave {_size(advice.now, 'm')} (rms over the workspace) at the tool"
-    known = advice.distances if advice.distances is not None else np.inf
-    if known < min(0.9 * advice.now, advice.chosen):
-        return f"{start}; distances between targets known ten times better would make it {_size(known, 'm')}."
-    if not len(advice.q):
-        return f"{start}."
-    if not advice.postures_help:
-        return f"{start}; more postures would hardly reduce that."
-    chosen, others = _size(advice.chosen, "m"), _size(advice.others, "m")
+def _predictions(result: Calibration) -> str:
+    """Report the factor by which held-out errors exceed those expected from parameters and noise."""
+    larger = np.sqrt(result.covariance_factor)
+    if larger < LARGER:
+        return ""
     return (
-        f"{start}. {len(advice.q)} more postures of {advice.campaign}, best chosen, would make it {chosen}, random "
-        f"ones {others}."
+        f"Errors of postures not used are up to {larger:.1f} times as large as noise and parameters say: standard "
+        "deviations of predictions are so much larger."
     )
-
-
-def _other_kinds(advice: Advice) -> str:
-    """Kinds that would do clearly better than going on."""
-    better = [proposal for proposal in distinct(advice.kinds, 3) if proposal.after < 0.8 * advice.others]
-    shown = ", ".join(f"{_size(proposal.after, 'm')} with {proposal.described}" for proposal in better)
-    return f"{better[0].postures} random postures of another kind would make it {shown}." if better else ""
-
-
-def _unseen(advice: Advice) -> str:
-    shown = ", ".join(f"{what} ({how[0]})" for what, how in advice.unseen.items())
-    return f"Not seen at all, with what would show it: {shown}." if shown else ""
 
 
 def _tolerable(unit: str) -> float:

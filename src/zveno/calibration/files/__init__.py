@@ -1,1 +1,1 @@
-"""Measurement files: what their columns, headers and folders mean."""
+"""Measurement files: meaning of their columns, headers and folders."""

@@ -1,4 +1,4 @@
-"""From which side joints came: columns `from_…` of the posture before, or `approach_…` of signs."""
+"""Directions of approach of joints: columns `from_…` of the posture before, or `approach_…` of signs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIGNS = {"+": 1.0, "-": -1.0, "": 0.0, "up": 1.0, "down": -1.0}
 
 
 def without_approaches(table: MeasurementTable) -> MeasurementTable:
-    """The table without columns that say where joints came from."""
+    """Return the table without columns of the directions of approach."""
     kept = {name: cells for name, cells in table.columns.items() if not name.lower().startswith((FROM, APPROACH))}
     return replace(table, columns=kept)
 
@@ -27,13 +27,13 @@ def without_approaches(table: MeasurementTable) -> MeasurementTable:
 def approaches(
     table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str], q: np.ndarray
 ) -> np.ndarray | None:
-    """Sign of the last motion of every coordinate, (n, n_q), 0 where the file does not say it; None where it says
-    nothing at all.
+    """Return the sign of the last motion of every coordinate, (n, n_q), 0 where the file does not give it; None if
+    it gives none.
 
     The posture before is read like the posture itself, joints without such a column as if they had not moved.
 
     Args:
-        table: the file as it was read.
+        table: the file.
         mechanism, needed: whose coordinates, and which of them must have a column.
         q: joint values (n, n_q) of the rows.
     """
@@ -64,5 +64,8 @@ def _sign(cell: str, file: str, column: str) -> float:
         return SIGNS[cell.lower()] if cell.lower() in SIGNS else float(np.sign(float(cell)))
     except ValueError:
         raise ModelError(
-            f"{cell!r} is no side", file=file, element=f"column {column}", remedy="Write 1, -1, or 0 if not known"
+            f"{cell!r} is not a side",
+            file=file,
+            element=f"column {column}",
+            remedy="Write 1, -1, or 0 if not known",
         ) from None

@@ -20,7 +20,7 @@ _MATRIX = re.compile(r"(?:.*_)?(?:t|tf|mat|matrix|pose|transform|h|t_ee)")
 
 
 def numbered_columns(words: Sequence[str], mechanism: Mechanism, needed: Sequence[str]) -> dict[str, str]:
-    """What numbered columns are: coordinates, qw qx qy qz, or entries of a matrix.
+    """Return the meaning of numbered columns: coordinates, qw qx qy qz, or entries of a matrix.
 
     Args:
         words: column names, plainly written and without units.
@@ -45,7 +45,7 @@ def numbered_columns(words: Sequence[str], mechanism: Mechanism, needed: Sequenc
 
 
 def _joints(families: dict, mechanism: Mechanism, needed: Sequence[str]) -> dict[str, str]:
-    """The family that counts the joints from 0 or 1, over those needed or all, and is not commanded."""
+    """Return the family that counts the joints from 0 or 1, over those needed or all, and is not commanded."""
     candidates = []
     for (prefix, suffix), members in families.items():
         if not _JOINT.fullmatch(prefix):
@@ -68,7 +68,7 @@ def _joints(families: dict, mechanism: Mechanism, needed: Sequence[str]) -> dict
 
 
 def _matrix(members: dict[str, str]) -> dict[str, str]:
-    """Entries of a pose by row and column, t11 … t34 or t00 … t23, or numbered from 0 or 1."""
+    """Return the entries of a pose by row and column, t11 … t34 or t00 … t23, or numbered from 0 or 1."""
     for count in (12, 16):
         for first in (0, 1):
             if set(members) == {str(k) for k in range(first, first + count)}:

@@ -14,12 +14,12 @@ HOLE = re.compile(r"(?:hole|socket|point|contact)?[_-]?(\d+)\.(?:csv|txt|dat)", 
 
 
 def contacts(path: Path) -> list[Path]:
-    """Files of a folder that hold contacts."""
+    """Return the files of a folder that hold contacts."""
     return sorted(file for file in path.glob("*/*") if HOLE.fullmatch(file.name))
 
 
 def read_folder(path: Path) -> MeasurementTable:
-    """All contacts of a folder as one table with the columns `place` and `hole`."""
+    """Read all contacts of a folder as one table with the columns `place` and `hole`."""
     files = contacts(path)
     tables = [read_measurements(file, head_needed=False) for file in files]
     names = list(tables[0].columns)

@@ -1,20 +1,18 @@
-"""Columns of measurement files by the names people give them.
+"""Column names of measurement files, as users write them.
 
 `X [mm]`, `pos_x`, `q1 (deg)`, `Joint_1`, `actual_q_0`, `quat_w`, `orientation.w`, `roll`, `rotvec_x`, `r11`,
-`marker2_y`: each becomes the name that a campaign reads, in the file's own unit, orientations as quaternions. A
-name that is read already is never changed, so a file by the book is read as it stands.
+`marker2_y`: each becomes the name that a data set reads, in the file's own unit, orientations as quaternions. A
+valid name is never changed, so that a file with standard names is read unchanged.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
-from ...errors import ModelError, ZvenoWarning
+from ...errors import ModelError
 from ...io.column_names import AT_THE_END, IN_BRACKETS, UNIT_WORDS, plain_word, split_unit
 from ...io.measurements import ANGLES, LENGTHS, MeasurementTable, as_texts
 from ...mechanism import Mechanism
@@ -23,7 +21,7 @@ from .families import numbered_columns
 from .orientations import with_quaternions
 
 UNITS = {*LENGTHS, *ANGLES}
-"""That columns of measurements may have."""
+"""Units that measurement columns may have."""
 _POINT = r"(?:p|pos|position|t|trans|translation|tcp|point|marker|m|smr|tracker|pose_position|pose|location|loc)"
 _TURN = r"(?:q|quat|quaternion|orientation|pose_orientation|rot|rotation)"
 _ANGLES = {"x": "roll", "y": "pitch", "z": "yaw"}
@@ -46,20 +44,16 @@ READINGS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     *dict.fromkeys(spelling for kind in KINDS.values() for spelling in kind.spellings),
     (r"(alpha|beta|gamma|[abcoprtw])", lambda m: m[1]),
 )
-"""Patterns of readings and their names, in the order they are tried: shared by kinds, then of single kinds."""
-LETTERS = frozenset("abcoprtw")
-"""Names that are readings only together."""
-TIMES = {"t", "time", "timestamp", "stamp", "date"}
-"""Columns that are never read."""
+"""Patterns of readings and their names, in the order of trial: shared by kinds, then of single kinds."""
 
 
 def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> MeasurementTable:
-    """The table with columns named as campaigns read them, and orientations as quaternions.
+    """Return the table with columns named as campaigns read them, and orientations as quaternions.
 
     Args:
         table: the file.
         mechanism: the robot.
-        needed: coordinates that must have a column, in order: what `q1`, `q2`, … stand for.
+        needed: coordinates that must have a column, in order: the meaning of `q1`, `q2`, ….
     """
     table = _chosen(table)
     columns: dict[str, list[str]] = {}
@@ -68,7 +62,6 @@ def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[s
     numbered = numbered_columns(
         [plain_word(split_unit(given, UNITS)[0]) for given in table.columns], mechanism, needed
     )
-    numbered |= _by_place(table, taken, numbered, needed)
     for given, cells in table.columns.items():
         name, unit = _meaning(given, taken, numbered)
         if name in columns:
@@ -90,13 +83,13 @@ def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[s
 
 
 def meaning_of(word: str, table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> str:
-    """The name under which a column of this name is read beside those of a table; empty where it means nothing."""
+    """Return the name under which a column is read beside those of a table; empty if it has no meaning."""
     words = [plain_word(split_unit(given, UNITS)[0]) for given in table.columns]
     return _known(word, set(mechanism.coordinate_names), numbered_columns(words, mechanism, needed))
 
 
 def _chosen(table: MeasurementTable) -> MeasurementTable:
-    """Without the readings that the file, or the command, does not choose: `# readings = tracker_`."""
+    """Drop the readings that the file, or the command, does not choose: `# readings = tracker_`."""
     prefix = table.settings.get("readings", "").lower()
     if not prefix:
         return table
@@ -111,7 +104,7 @@ def _chosen(table: MeasurementTable) -> MeasurementTable:
 
 
 def _meaning(given: str, taken: set[str], numbered: dict[str, str]) -> tuple[str, str]:
-    """Name and unit (or "") of a column."""
+    """Return name and unit (or "") of a column."""
     if given in taken:
         return given, ""
     for pattern in (None, IN_BRACKETS, AT_THE_END):
@@ -142,47 +135,8 @@ def _known(word: str, taken: set[str], numbered: dict[str, str]) -> str:
     return ""
 
 
-def _by_place(table: MeasurementTable, taken: set[str], numbered: dict[str, str], needed: Sequence[str]):
-    """Joint columns of other names, such as Base, Shoulder and Elbow: those that mean nothing else, where there are
-    as many as joints and the ones that are known stand in their places."""
-    meant = {given: _meaning(given, taken, numbered) for given in table.columns}
-    if {name for name, _ in meant.values()} >= set(needed):
-        return {}
-    run = []
-    for given, (name, unit) in meant.items():
-        if name in taken:
-            run.append((plain_word(split_unit(given, UNITS)[0]), name))
-            continue
-        means_nothing = (name == given or name in LETTERS) and plain_word(given) not in TIMES
-        if (
-            means_nothing
-            and (unit or split_unit(given, UNITS)[1]) in ("", *ANGLES)
-            and not _is_count(table.columns[given])
-        ):
-            run.append((plain_word(split_unit(given, UNITS)[0]), ""))
-    known = [name for _, name in run if name]
-    if len(run) != len(needed) or len(known) == len(needed):
-        return {}
-    if any(name and name != place for (_, name), place in zip(run, needed, strict=True)):
-        return {}
-    made = {word: place for (word, name), place in zip(run, needed, strict=True) if not name}
-    words = ", ".join(f"{word} for {place}" for word, place in made.items())
-    warnings.warn(f"{table.file}: columns are taken by their places: {words}", ZvenoWarning, stacklevel=4)
-    return made
-
-
-def _is_count(cells: Sequence[str]) -> bool:
-    """Whether a column counts rows, or holds no numbers."""
-    try:
-        numbers = [float(_with_point(cell)) for cell in cells if cell]
-    except ValueError:
-        return True
-    steps = {b - a for a, b in pairwise(numbers)}
-    return len(numbers) < 2 or steps == {1.0}
-
-
 def _single(table: MeasurementTable) -> MeasurementTable:
-    """A pose whose columns are numbered 1, as those of a first marker, without the number."""
+    """Return a pose whose columns are numbered 1, as those of a first marker, without the number."""
     columns = table.columns
     if "qw" not in columns or "x" in columns or "x1" not in columns or "x2" in columns:
         return table
@@ -192,11 +146,11 @@ def _single(table: MeasurementTable) -> MeasurementTable:
 
 
 def _with_point(cell: str) -> str:
-    """A decimal comma as a point: in a cell no comma separates anything."""
+    """Replace a decimal comma by a point: a cell has no comma as a separator."""
     return cell.replace(",", ".") if "," in cell and re.fullmatch(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?", cell) else cell
 
 
 def _converted(table: MeasurementTable, name: str, unit: str) -> list[str]:
-    """Cells in the file's own unit."""
+    """Return the cells in the file's own unit."""
     factor = LENGTHS[unit] / table.length if unit in LENGTHS else ANGLES[unit] / table.angle
     return as_texts(table.numbers(name) * factor)

@@ -22,7 +22,7 @@ MAKERS = {
 }
 CONVENTIONS = {word: word for word in ("rpy", "rotvec", *AXES)}
 CONVENTIONS |= {word: meant for meant, words in MAKERS.items() for word in words.split()}
-"""What `# rotation = …` may say: roll, pitch and yaw, a rotation vector, or axes, each turned by those before."""
+"""Values of `# rotation = …`: roll, pitch and yaw, a rotation vector, or axes, each turned by those before."""
 TRIPLES = (
     (("roll", "pitch", "yaw"), "rpy"),
     (("rvx", "rvy", "rvz"), "rotvec"),
@@ -32,12 +32,12 @@ TRIPLES = (
     (("rx", "ry", "rz"), ""),
     (("alpha", "beta", "gamma"), ""),
 )
-"""Columns of three angles with what they mean, "" where the file must say it. A, B, C are KUKA's, W, P, R are
+"""Columns of three angles with their convention, "" where the file must state it. A, B, C are KUKA's, W, P, R are
 Fanuc's, O, A, T are Kawasaki's."""
 
 
 def with_quaternions(table: MeasurementTable) -> MeasurementTable:
-    """Columns qw qx qy qz (and x y z) from angles, a rotation vector or a matrix, where they are not there."""
+    """Add columns qw qx qy qz (and x y z) from angles, a rotation vector or a matrix, if they are missing."""
     table = _with_matrix(table)
     if "qw" in table.columns:
         return table
@@ -81,8 +81,8 @@ def _from_angles(meant: str) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _with_matrix(table: MeasurementTable) -> MeasurementTable:
-    """A rotation matrix r11 … r33 or r00 … r22 as a quaternion; a fourth column, and twelve or sixteen numbered
-    entries of a whole pose, as the position too."""
+    """Convert a rotation matrix r11 … r33 or r00 … r22 to a quaternion; a fourth column, and twelve or sixteen
+    numbered entries of a whole pose, to the position too."""
     table = _from_entries(table)
     first = 0 if "r00" in table.columns else 1
     entries = [f"r{first + i}{first + j}" for i in range(3) for j in range(3)]
@@ -101,7 +101,7 @@ def _with_matrix(table: MeasurementTable) -> MeasurementTable:
 
 
 def _from_entries(table: MeasurementTable) -> MeasurementTable:
-    """Entries m1 … m12 or m16 of a pose, row by row or (sixteen only) column by column, as r11 … r34."""
+    """Rename entries m1 … m12 or m16 of a pose, row by row or (sixteen only) column by column, to r11 … r34."""
     entries = sorted((int(name[1:]), name) for name in table.columns if name[:1] == "m" and name[1:].isdecimal())
     count = len(entries)
     if count not in (12, 16) or [k for k, _ in entries] not in (list(range(count)), list(range(1, count + 1))):

@@ -1,4 +1,4 @@
-"""Campaigns from measurement files, and empty files to fill in."""
+"""Data sets from measurement files, and empty files to fill in."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import ModelError, UnknownNameError, ZvenoWarning, unknown_name
+from ...io.column_names import split_unit
 from ...io.measurement_arrays import ARRAYS, read_arrays
 from ...io.measurements import MeasurementTable, group_names, joint_values, read_measurements
 from ...io.spreadsheets import SUFFIX as SPREADSHEET
@@ -19,20 +20,20 @@ from ...io.spreadsheets import read_spreadsheet
 from ...mechanism import Mechanism
 from ...robot_functions import RobotFunctions
 from ..measurements import KINDS, Measurement, measurement
-from ..measurements.campaigns import Campaign
+from ..measurements.campaigns import Dataset
 from ..measurements.options import option_names
 from ..model.models import redundant_model
 from .approaches import APPROACH, FROM, approaches, without_approaches
 from .folders import contacts, read_folder
-from .headers import meaning_of, understood
+from .headers import UNITS, meaning_of, understood
 
 SETTINGS = ("kind", "unit", "angle", "rotation", "readings", "sheet", "name")
-"""What a file of any kind may say."""
+"""Settings of a file of any kind."""
 SHARED = ("group", "point")
-"""Columns that every kind may have: rows that belong together, and which of several things a row reads."""
+"""Columns that every kind may have: the group of a row, and which of several things it reads."""
 
 
-def read_campaign(
+def read_dataset(
     path: str | PathLike[str],
     robot: RobotFunctions | Mechanism,
     measurement: Measurement | str | None = None,
@@ -40,21 +41,26 @@ def read_campaign(
     planned: bool = False,
     settings: Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
-) -> Campaign:
-    """A campaign from a CSV file, a spreadsheet (.xlsx), arrays (.npz, .mat, .json), or a folder of sockets or of
-    JSON records.
+) -> Dataset:
+    """Read a campaign from a CSV file, a spreadsheet (.xlsx), arrays (.npz, .mat, .json), or a folder of sockets or
+    of JSON records.
 
     Args:
         path: the file or folder.
         robot: the robot, or its mechanism.
-        measurement: what was measured; it may stand in the file: `# kind = position`.
+        measurement: kind of measurement; the file may state it: `# kind = position`.
         planned: whether readings may be absent.
-        settings: what the file itself might say, such as {"unit": "mm", "angle": "deg"}.
-        columns: what columns are, where their names do not say it: {"x": "laser east", "joint1": "J1"}.
+        settings: settings that the file itself might have, such as {"unit": "mm", "angle": "deg"}.
+        columns: meaning of columns with other names: {"x": "laser east", "joint1": "J1"}.
     """
     given = {k.lower(): str(v) for k, v in (settings or {}).items()}
     _check_settings(given, tuple(KINDS.values()))
     mechanism = robot.mechanism if isinstance(robot, RobotFunctions) else robot
+    if not isinstance(path, str | PathLike):
+        raise ModelError(
+            f"a {type(path).__name__} is not a path",
+            remedy="Give a file, or build zveno.calibration.Dataset(measurement, q, values)",
+        )
     place = Path(path)
     if place.is_dir() and contacts(place):
         table = read_folder(place)
@@ -72,7 +78,7 @@ def read_campaign(
 
 
 def _check_settings(given: Mapping[str, str], kinds: tuple[type[Measurement], ...]) -> None:
-    """Refuse a setting that is none of files and of no such kind: what a user says is not to be lost in silence."""
+    """Raise an error for a setting that neither files nor the kind know, instead of ignoring it."""
     known = [*SETTINGS, *dict.fromkeys(name for kind in kinds for name in option_names(kind))]
     for key in given:
         if key not in known:
@@ -82,7 +88,7 @@ def _check_settings(given: Mapping[str, str], kinds: tuple[type[Measurement], ..
 def _check_meanings(
     columns: Mapping[str, str], table: MeasurementTable, mechanism: Mechanism, kind: Measurement | str | None
 ) -> None:
-    """Refuse a column that is said to be what the kind does not read."""
+    """Raise an error if a column is assigned a meaning that the kind does not read."""
     if not columns or kind is None:
         return
     what = measurement(kind)
@@ -101,15 +107,16 @@ def _check_meanings(
 
 
 def _renamed(table: MeasurementTable, columns: Mapping[str, str]) -> MeasurementTable:
-    """The table with the columns that the user names; a column that had such a name before is not read."""
+    """Return the table with the columns that the user names; a column that had such a name before is not read."""
     for meaning, given in columns.items():
         if given not in table.columns:
             raise unknown_name("column", given, table.columns).located(
                 file=table.file, element=f"columns, {meaning}"
             )
-    meanings = {given: meaning for meaning, given in columns.items()}
+    units = {given: split_unit(given, UNITS)[1] for given in columns.values()}
+    meanings = {given: f"{name} ({units[given]})" if units[given] else name for name, given in columns.items()}
     kept = {name: cells for name, cells in table.columns.items() if name in meanings or name not in columns}
-    said = tuple(f"{given} → {meaning}, as said" for given, meaning in meanings.items())
+    said = tuple(f"{given} → {meaning}, as said" for meaning, given in columns.items())
     return (
         replace(
             table,
@@ -124,9 +131,9 @@ def _renamed(table: MeasurementTable, columns: Mapping[str, str]) -> Measurement
 
 def campaign_from(
     table: MeasurementTable, mechanism: Mechanism, kind: Measurement | str | None = None, *, planned: bool = False
-) -> Campaign:
-    """A campaign from a table: joint columns by joint name, readings by the kind's names, `group` or `place` and
-    `hole`.
+) -> Dataset:
+    """Build a campaign from a table: joint columns by joint name, readings by the kind's names, `group` or `place`
+    and `hole`.
 
     Several points or centres have numbered columns: x1 y1 z1 x2 y2 z2 …, d1 d2 …. Joints that do not move the
     measured frame may be absent, and so may all readings where the campaign is only planned.
@@ -145,7 +152,7 @@ def campaign_from(
     what = _with_several(what, table)
     q = joint_values(table, mechanism, needed)
     y = None if (what.implicit or planned) and not _has(table, what) else _readings(table, what)
-    made = Campaign(
+    made = Dataset(
         what,
         q,
         groups=group_names(table),
@@ -159,7 +166,7 @@ def campaign_from(
 
 
 def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | None = None) -> str:
-    """A measurement file to fill in: settings, header, and a line for every planned posture."""
+    """Return a measurement file to fill in: settings, header, and a line for every planned posture."""
     what = measurement(kind)
     names = redundant_model(mechanism, what.frames).coordinates
     readings = [*what.columns, *(what.group_columns if what.grouped is not None else ())]
@@ -171,7 +178,7 @@ def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | N
 
 
 def _framed(what: Measurement, table: MeasurementTable, mechanism: Mechanism) -> Measurement:
-    """The measurement with its frame: with several ends, the last link that the joints of the file move."""
+    """Return the measurement with its frame: with several ends, the last link that the joints of the file move."""
     if what.frame is not None:
         return what
     try:
@@ -195,7 +202,7 @@ def _framed(what: Measurement, table: MeasurementTable, mechanism: Mechanism) ->
 
 
 def _named(table: MeasurementTable, what: Measurement, needed: Sequence[str]) -> MeasurementTable:
-    """Columns without names as in a template: joints, then readings, which may be of several points or matrices."""
+    """Name unnamed columns as in a template: joints, then readings, which may be of several points or matrices."""
     given = [name for name in table.columns if name.startswith("column ")]
     rest = len(given) - len(needed)
     plain = list(what.columns)
@@ -226,7 +233,7 @@ def _named(table: MeasurementTable, what: Measurement, needed: Sequence[str]) ->
 
 
 def _spread(table: MeasurementTable, what: Measurement) -> MeasurementTable:
-    """Readings of one of several points a row, named in a column `point`, as x1 y1 z1 x2 … with gaps."""
+    """Convert rows with one of several points, named in a column `point`, to x1 y1 z1 x2 … with gaps."""
     if what.with_several(1) is None or not {*what.columns, "point"} <= set(table.columns):
         return table
     which = table.columns["point"]
@@ -242,7 +249,7 @@ def _spread(table: MeasurementTable, what: Measurement) -> MeasurementTable:
 
 
 def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
-    """What the columns look like, as a remedy."""
+    """Return the likely meaning of the columns, as a remedy."""
     columns = understood(table, mechanism, mechanism.coordinate_names).columns
     possible = []
     for what in sorted(KINDS.values(), key=lambda cls: -len(cls.columns)):
@@ -268,7 +275,7 @@ def _likely(table: MeasurementTable, mechanism: Mechanism) -> str:
 
 
 def _with_several(what: Measurement, table: MeasurementTable) -> Measurement:
-    """The kind with as many points or centres as the file has columns for."""
+    """Return the kind with as many points or centres as the file has columns for."""
     if not what.columns or what.columns[0] in table.columns:
         return what
     count = sum(bool(re.fullmatch(rf"{what.columns[0]}\d+", name)) for name in table.columns)
@@ -288,7 +295,7 @@ def _has(table: MeasurementTable, what: Measurement) -> bool:
 
 
 def _other_kind(table: MeasurementTable, what: Measurement) -> str:
-    """A kind that the readings would do for."""
+    """Return a remedy that names a kind for which the readings suffice, or an empty string."""
     if what.lesser and set(KINDS[what.lesser].columns) <= set(table.columns):
         return f". Without orientations, write # kind = {what.lesser}"
     return ""

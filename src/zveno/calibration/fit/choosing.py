@@ -1,4 +1,4 @@
-"""Stage of a fit: which parameters are estimated, with what noise, bounds and prior."""
+"""Stage of a fit: choice of the estimated parameters, their noise, bounds and prior."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...errors import ZvenoError, unknown_name
-from ..identifiability.analysis import Identifiability
+from .._identifiability.analysis import Identifiability
 from ..measurements.fit_problem import FitProblem
 from ..model.kinematics import by_coordinates
 from ..model.models import Model
@@ -19,14 +19,14 @@ from .weighting import Bounds, FitOptions
 
 
 def choose_parameters(state: FitState) -> FitState:
-    """The parameters that the postures determine, with their noise, bounds and prior."""
+    """Choose the parameters that the postures determine, with their noise, bounds and prior."""
     problem, settings, model = state.problem, state.settings, state.problem.model
     tool = placed_tools(problem, state.base)
     strategy = settings.strategy or ("TJL" if tool.any() else "JL" if sees_scale(problem) else "JTL")
     fitted = state.near if state.revealed else None
     identifiable = structure(problem, state.robot.name, strategy, chosen_parameters(state), tool, fitted)
     columns = fit_columns(problem, identifiable)
-    options = fit_options(problem, columns, settings.loss, _bounds(model, settings.bounds or {}), settings.linear)
+    options = fit_options(problem, columns, settings.loss, _bounds(model, settings.bounds or {}))
     given = {model.numbers[name]: std for key, std in (settings.priors or {}).items() for name in model.choose(key)}
     known_before = _prior(model, identifiable, settings.plausible, given)
     rows = alone(given, columns) if known_before is None else known_before.rows()
@@ -35,7 +35,7 @@ def choose_parameters(state: FitState) -> FitState:
 
 
 def chosen_parameters(state: FitState) -> str | list[str]:
-    """What may deviate: "all", or names."""
+    """Return the parameters that may deviate: "all", or names."""
     model, settings = state.problem.model, state.settings
     if settings.parameters == "all" and not len(settings.fixed):
         return "all"
@@ -47,13 +47,13 @@ def chosen_parameters(state: FitState) -> str | list[str]:
 
 
 def fit_columns(problem: FitProblem, structure: Identifiability) -> tuple[int, ...]:
-    """Columns that are estimated: the irreducible model, and every unknown that can be told apart."""
+    """Return the estimated columns: the irreducible model, and every independent unknown."""
     numbers = {name: k for k, name in enumerate(problem.names)}
     return tuple(sorted(numbers[name] for name in (*structure.chosen, *structure.unknowns)))
 
 
-def fit_options(problem: FitProblem, columns: Sequence[int], loss: str, bounds: Bounds, linear: bool) -> FitOptions:
-    """Options with the noise that measurements state; where they state none, it is estimated."""
+def fit_options(problem: FitProblem, columns: Sequence[int], loss: str, bounds: Bounds) -> FitOptions:
+    """Return options with the noise that measurements state; noise that is not stated is estimated."""
     sigma, estimated = [], []
     for part in problem.parts:
         given = part.measurement.sigmas()
@@ -61,7 +61,7 @@ def fit_options(problem: FitProblem, columns: Sequence[int], loss: str, bounds: 
             value = given[noise.name]
             sigma.append(noise.typical if value is None else value)
             estimated.append(value is None)
-    return FitOptions(tuple(columns), np.array(sigma), np.array(estimated), loss, None, bounds, linear)
+    return FitOptions(tuple(columns), np.array(sigma), np.array(estimated), loss, None, bounds)
 
 
 def _bounds(model: Model, given: Mapping[str, tuple[float, float]]) -> dict[int, tuple[float, float]]:
@@ -88,7 +88,7 @@ def _prior(model: Model, chosen: Identifiability, plausible, given: Mapping[int,
 
 
 def encoder_variance(problem: FitProblem, values: np.ndarray, frames: np.ndarray) -> np.ndarray | None:
-    """What encoders add to the variance of every scalar row, (rows,): Σ_j (∂r/∂q_j)² σ_q²; None if nothing."""
+    """Return the variance that encoders add to every scalar row, (rows,): Σ_j (∂r/∂q_j)² σ_q²; None if none."""
     if not any(part.measurement.sigma_q for part in problem.parts):
         return None
     extra = np.zeros(problem.n_rows)

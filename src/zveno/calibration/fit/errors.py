@@ -1,4 +1,4 @@
-"""Residuals of a fit by row of data, and their size."""
+"""Residuals of a fit by data row, and their size."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..measurements.fit_problem import FitProblem
 @registered
 @dataclass(frozen=True)
 class Error:
-    """Size of residuals of one noise: lengths of the vectors, one a row.
+    """Size of the residuals of one noise: lengths of the vectors, one per row.
 
     Attributes:
         name: campaign and noise.
         unit: "m" or "rad".
         rms, mean, std, max: of the lengths.
-        accuracy: ISO 9283 pose accuracy AP: length of the mean vector; what is left of a systematic error.
+        accuracy: ISO 9283 pose accuracy AP: length of the mean vector, the remaining systematic error.
         repeatability: ISO 9283 form l̄ + 3·S_l of the distances from that mean.
-        rows: how many.
+        rows: number of rows.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Error:
     rows: int
 
     def text(self) -> str:
-        """`1.02 mm rms (mean 0.88, max 2.9)`."""
+        """Return `1.02 mm rms (mean 0.88, max 2.9)`."""
         factor, unit = ERRORS[self.unit]
         return f"{self.rms * factor:.3g} {unit} rms (mean {self.mean * factor:.3g}, max {self.max * factor:.3g})"
 
@@ -64,14 +64,14 @@ class Residuals:
     held_out: np.ndarray
 
     def errors(self, fit: str, unflagged: bool = False) -> list[Error]:
-        """Errors of "nominal", "calibrated" or "held_out" rows, of those that have any; or of those used alone."""
+        """Return errors of "nominal", "calibrated" or "held_out" rows that have any; or of the used rows only."""
         vectors = getattr(self, fit)
         counted = np.isfinite(vectors).any(axis=1)
         return _sizes(self.name, self.unit, vectors[counted & self.used if unflagged else counted])
 
 
 def errors(problem: FitProblem, residual: np.ndarray, rows: np.ndarray | None = None) -> tuple[Error, ...]:
-    """Errors by noise of residuals (scalar rows,); `rows` says which rows of data count."""
+    """Return the errors by noise of residuals (scalar rows,); `rows` selects the data rows that count."""
     sizes = []
     for number, (_, _, unit) in enumerate(problem.noise_names):
         numbers, vectors = by_row(problem, number, residual)
@@ -81,7 +81,7 @@ def errors(problem: FitProblem, residual: np.ndarray, rows: np.ndarray | None = 
 
 
 def _sizes(name: str, unit: str, vectors: np.ndarray) -> list[Error]:
-    """The error of residuals (n, components); none of no rows."""
+    """Return the error of residuals (n, components); an empty list for no rows."""
     if not len(vectors):
         return []
     lengths = np.sqrt(np.nansum(vectors**2, axis=1))
@@ -106,7 +106,7 @@ def _sizes(name: str, unit: str, vectors: np.ndarray) -> list[Error]:
 def residuals(
     problem: FitProblem, used: np.ndarray, nominal: np.ndarray, calibrated: np.ndarray, held_out: np.ndarray
 ) -> tuple[Residuals, ...]:
-    """Residuals (scalar rows,) of three fits, and which rows of data are used, (data rows,), by noise."""
+    """Return residuals (scalar rows,) of three fits, and the data rows that are used, (data rows,), by noise."""
     lines = np.concatenate([part.line for part in problem.parts])
     kinds = []
     for number, (_, _, unit) in enumerate(problem.noise_names):
@@ -116,13 +116,13 @@ def residuals(
 
 
 def noise_label(problem: FitProblem, number: int) -> str:
-    """Campaign and name of a noise."""
+    """Return the data set and the name of a noise."""
     campaign, name, _ = problem.noise_names[number]
     return f"{campaign}: {name}" if campaign != name else name
 
 
 def by_row(problem: FitProblem, number: int, *residuals: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Numbers (n,) of the rows of data that have a noise, and each of the residuals by row, (n, components)."""
+    """Return numbers (n,) of the data rows that have a noise, and each of the residuals by row, (n, components)."""
     of_noise = problem.noise == number
     rows, place = np.unique(problem.row[of_noise], return_inverse=True)
     component = problem.component[of_noise]

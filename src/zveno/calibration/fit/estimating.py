@@ -1,4 +1,4 @@
-"""Stages of a fit: parameters with their noise, then with prior scales that the data suggest."""
+"""Stages of a fit: parameters with their noise, then with prior scales estimated from the data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from .held_out import held_out, n_groups
-from .prior import learned
+from .prior import JOINT_WORDS
+from .scales import learned
 from .shared_errors import shared_errors
 from .solve import solve
 from .state import FitState
@@ -15,15 +16,15 @@ from .variance_components import variance_components
 from .weighting import row_sigma
 
 MANY_GROUPS = 10
-"""Groups of postures from which they, and not the likelihood of rows, say what the prior scales are."""
+"""Number of posture groups from which groups, not the likelihood of rows, determine the prior scales."""
 TURNS = 3
-"""Rounds of judging what rows share at most."""
+"""Maximum number of rounds that estimate shared errors of rows."""
 FACTORS = (0.3, 1.0, 3.0)
-"""By which prior scales of largest likelihood are multiplied to try."""
+"""Factors tried on the prior scales of largest likelihood."""
 
 
 def fit_noise(state: FitState) -> FitState:
-    """Parameters and noise; then the same with the errors that rows share, where they do."""
+    """Fit parameters and noise; then repeat with the errors that rows share, if any."""
     problem, options, near, rough = state.problem, state.options, state.near, _has_scales(state)
     frames = state.base.frames if near is None else near.frames
     whole = solve(problem, options, _start(state), frames, after=near, rough=rough)
@@ -40,27 +41,41 @@ def fit_noise(state: FitState) -> FitState:
 
 
 def fit_prior_scales(state: FitState) -> FitState:
-    """Prior scales that the data suggest, and the fit with them."""
-    problem, whole, known = state.problem, state.fit, state.prior
-    if known is None or not _has_scales(state):
+    """Estimate the prior scales from the data, and fit with them."""
+    problem, start = state.problem, state.prior
+    if start is None or not _has_scales(state):
         return state
-    known = learned(problem, state.options, whole, known)
+    known = learned(problem, state.options, state.fit, start, held_kinds(state))
     options = replace(state.options, prior=known.rows())
-    if state.settings.linear:
-        whole = solve(problem, options, _start(state), state.base.frames)
-        return replace(state, options=options, prior=known, fit=whole)
-    whole = solve(problem, options, whole.values, whole.frames, after=whole)
+    whole = solve(problem, options, state.fit.values, state.fit.frames, after=state.fit)
     state = replace(state, options=options, prior=known, fit=whole)
-    return _with_scales_of_groups(state) if n_groups(problem, options) >= MANY_GROUPS else state
+    if start.joint_kinds or n_groups(problem, state.options) < MANY_GROUPS:
+        return state
+    return _with_scales_of_groups(state)
+
+
+def fit_scales_of_terms_again(state: FitState) -> FitState:
+    """Repeat the estimate of scales and the fit if there are joint terms: their scales decide which rows belong."""
+    return fit_prior_scales(state) if state.prior is not None and state.prior.joint_kinds else state
+
+
+def held_kinds(state: FitState) -> list[str]:
+    """Return the kinds of terms whose prior scales are given: those of the geometry, or none."""
+    if state.prior is None or state.settings.plausible == "estimated":
+        return []
+    return [word for word in state.prior.kinds if word not in JOINT_WORDS]
 
 
 def _has_scales(state: FitState) -> bool:
-    """Whether prior scales are to be estimated."""
-    return state.prior is not None and state.settings.plausible == "estimated" and bool(state.prior.kinds)
+    """Return True if any prior scale is to be estimated."""
+    prior = state.prior
+    if prior is None or not prior.kinds:
+        return False
+    return state.settings.plausible == "estimated" or bool(prior.joint_kinds)
 
 
 def _with_scales_of_groups(state: FitState) -> FitState:
-    """Prior scales multiplied by what predicts groups of postures best that a fit has not seen."""
+    """Multiply the prior scales by the factor that best predicts held-out groups of postures."""
     problem, known, fit = state.problem, state.prior, state.fit
     assert known is not None
     good = problem.by_row(state.good, False)
@@ -79,6 +94,6 @@ def _with_scales_of_groups(state: FitState) -> FitState:
 
 
 def _start(state: FitState) -> np.ndarray:
-    """Values (P,) from which the fit starts: those of a round before, or a tool that was found elsewhere."""
+    """Return the start values (P,) of the fit: those of the previous round, or a tool that was found elsewhere."""
     values = state.tool if state.near is None else state.near.values
     return np.where(np.isin(np.arange(len(values)), state.options.columns), values, 0.0)

@@ -1,13 +1,15 @@
-"""Held-out residuals: of postures that a fit has not seen, leave-one-group-out where they share a target."""
+"""Held-out residuals of postures; leave-one-group-out where postures share a target."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
-from ..measurements.fit_problem import FitProblem
+from ..measurements.campaigns import Dataset
+from ..measurements.fit_problem import FitProblem, Part
 from .least_squares import FitPoint
 from .refits import refits
 from .solve import Solution
@@ -15,48 +17,67 @@ from .variance_components import VarianceComponent
 from .weighting import FitOptions
 
 LARGEST = 4_000_000
-"""Entries of the Jacobians of fits that are made at once."""
+"""Maximum number of entries of the Jacobians of simultaneous fits."""
 
 
 def folds_of(
     problem: FitProblem, folds: int, seed: int, components: Sequence[VarianceComponent] = ()
-) -> list[np.ndarray]:
-    """Postures, by number, that are held out together.
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return the postures, by number, that are held out together: random folds, and those of every place.
 
-    Postures in contact with an unknown target are held out place by place: a place whose other postures were seen
-    would tell where the target is. Others, also those that touch a target whose place is known, are dealt out at
-    random; those of a group that shares an error together.
+    Postures whose contact alone determines an unknown target, as a ball in a socket, are held out place by
+    place: other postures there would reveal the prediction. All others are dealt out at random; those of a group
+    that shares an error together, those of an unknown plane, line or sphere evenly, so that the rest places it. A
+    target that too few touch for that is held out whole.
     """
     rng = np.random.default_rng(seed)
     group = np.arange(problem.n_postures)
     for component in components:
         rows = component.group >= 0
         group[problem.posture[rows]] = problem.n_postures + component.group[rows]
-    dealt: list[list[int]] = [[] for _ in range(max(2, folds))]
+    n_folds = max(2, folds)
+    dealt: list[list[int]] = [[] for _ in range(n_folds)]
     at_places: list[np.ndarray] = []
     for campaign, part in zip(problem.campaigns, problem.parts, strict=True):
-        numbers = part.first_posture + np.arange(len(campaign))
-        if part.measurement.grouped is not None and len(set(campaign.groups)) > 2:
-            places = np.array([part.measurement.place_of(group) for group in campaign.groups])
-            unknown = np.zeros(len(campaign), dtype=bool)
-            unknown[part.posture[np.isin(part.target, list(problem.unknown_at))]] = True
-            at_places += [numbers[unknown & (places == place)] for place in dict.fromkeys(places[unknown].tolist())]
-            numbers = numbers[~unknown]
-        for k, of_group in enumerate(rng.permutation(np.unique(group[numbers]))):
-            dealt[k % len(dealt)] += numbers[group[numbers] == of_group].tolist()
-    parts = [np.array(sorted(part)) for part in dealt if part] + at_places
-    return parts if len(parts) > 1 else []
+        numbers, place = part.first_posture + np.arange(len(campaign)), _places(problem, campaign, part)
+        at_places += [numbers[place == one] for one in range(place.max(initial=-1) + 1)]
+        target = np.full(len(campaign), -1)
+        unknown = np.isin(part.target, list(problem.unknown_at))
+        if part.measurement.grouped is not None:
+            target[part.posture[unknown]] = part.target[unknown]
+        turn = 0
+        for one in np.unique(target[place < 0]):
+            of_target = numbers[(place < 0) & (target == one)]
+            most = -(-len(of_target) // n_folds)
+            if one >= 0 and (len(of_target) - most) * part.measurement.n_rows < len(problem.unknown_at[one].free):
+                at_places.append(of_target)
+                continue
+            for of_group in rng.permutation(np.unique(group[of_target])):
+                dealt[turn % n_folds] += of_target[group[of_target] == of_group].tolist()
+                turn += 1
+    parts = [np.array(sorted(part)) for part in dealt if part]
+    return (parts, at_places) if len(parts) + len(at_places) > 1 else ([], [])
+
+
+def _places(problem: FitProblem, campaign: Dataset, part: Part) -> np.ndarray:
+    """Return the place number of every posture of a campaign, (n,), whose contact determines its target; −1 for
+    others, and with fewer than three targets."""
+    place = np.full(len(campaign), -1)
+    slot = part.measurement.grouped
+    if slot is None or part.measurement.n_rows < len(slot.free) or len(set(campaign.groups)) < 3:
+        return place
+    unknown = part.posture[np.isin(part.target, list(problem.unknown_at))]
+    names = [part.measurement.place_of(campaign.groups[posture]) for posture in unknown]
+    numbers = {name: k for k, name in enumerate(dict.fromkeys(names))}
+    place[unknown] = [numbers[name] for name in names]
+    return place
 
 
 def n_groups(problem: FitProblem, options: FitOptions) -> int:
-    """Groups that postures come in: places of contacts, and groups that share an error."""
-    places = {
-        (number, part.measurement.place_of(group))
-        for number, (campaign, part) in enumerate(zip(problem.campaigns, problem.parts, strict=True))
-        if part.measurement.grouped is not None
-        for group in campaign.groups
-    }
-    return len(places) + sum(int(one.group.max()) + 1 for one in options.components)
+    """Return the number of posture groups: places of contacts, and groups that share an error."""
+    parts = zip(problem.campaigns, problem.parts, strict=True)
+    places = sum(int(_places(problem, campaign, part).max(initial=-1)) + 1 for campaign, part in parts)
+    return places + sum(int(one.group.max()) + 1 for one in options.components)
 
 
 def held_out(
@@ -67,7 +88,7 @@ def held_out(
     seed: int,
     progress: Callable[[float, float], object] | None = None,
 ) -> np.ndarray:
-    """Residual of every scalar row from a fit that did not see its posture; NaN where there was none.
+    """Return the residual of every scalar row from a fit without its posture; NaN where there was none.
 
     Each fit starts from the whole one, with its noise and prior and without the rows it flagged. Unknowns that only
     held-out rows touch are fitted to those alone, parameters fixed.
@@ -78,7 +99,7 @@ def held_out(
     residual = np.full(problem.n_rows, np.nan)
     good = problem.by_row(whole.weight > 0.05, True)
     start = whole.fit.state
-    groups = folds_of(problem, folds, seed, options.components)
+    groups = [*chain(*folds_of(problem, folds, seed, options.components))]
     at_once = max(1, LARGEST // max(start.J.size, 1))
     for first in range(0, len(groups), at_once):
         if progress is not None:
@@ -102,7 +123,8 @@ def held_out(
 def split(
     problem: FitProblem, columns: Sequence[int], test: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Columns (n,) and scalar rows (rows,) for training, and the rows that other columns are fitted to, booleans.
+    """Return columns (n,) and scalar rows (rows,) for training, and the rows that other columns are fitted to,
+    booleans.
 
     A known distance between two targets belongs to the rows that touch both.
     """

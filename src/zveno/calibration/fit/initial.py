@@ -1,4 +1,4 @@
-"""First values of unknown frames, points, planes and centres, in closed form, from the nominal robot."""
+"""Closed-form initial values of unknown frames, points, planes and centres, from the nominal robot."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ..measurements.start_values import StartData
 
 MIN_ROWS = 3
 DRAWS = 32
-"""Small sets of rows by which a target is tried: where a fifth is bad, a set of eight is clean with 99.7 %."""
+"""Number of small row sets tried per target: where a fifth of rows is bad, a set of eight is clean with 99.7 %."""
 BELONGS = 5.0
-"""Times the median miss up to which rows place a target. A normal row is beyond in one of 1300."""
+"""Multiple of the median residual up to which rows place a target. A normal row exceeds it once in 1300."""
 
 
 def first_frames(
@@ -23,7 +23,7 @@ def first_frames(
     rows: list[np.ndarray] | None = None,
     known: Mapping[str, np.ndarray] | None = None,
 ) -> np.ndarray:
-    """All frames with a first value for every unknown that has none.
+    """Return all frames, with an initial value for every unknown that has none.
 
     Args:
         problem: the rows.
@@ -49,7 +49,7 @@ def first_frames(
 
 
 def _check_complete(problem: FitProblem, number: int, use: np.ndarray, done: set[str]):
-    """Refuse rows of which none is complete where they must say where something is."""
+    """Raise an error unless at least one row that must place something is complete."""
     part = problem.parts[number]
     slots = np.unique(np.concatenate([part.left, part.right, part.target]))
     wanted = [unknown.label for unknown in problem.unknowns if unknown.frame in slots and unknown.label not in done]
@@ -62,7 +62,7 @@ def _check_complete(problem: FitProblem, number: int, use: np.ndarray, done: set
 
 
 def _seen_from_and_in(problem: FitProblem, part: Part, T, use, frames, done):
-    """L and R."""
+    """Find L and R."""
     left = int(part.left[0])
     rights = [int(frame) for frame in np.unique(part.right)]
     unknowns = {frame: problem.unknown_at[frame].label for frame in (left, *rights) if frame in problem.unknown_at}
@@ -99,7 +99,7 @@ def _targets(problem: FitProblem, part: Part, T, use, frames, done):
 
 
 def _target_of_most(part: Part, P: np.ndarray, rows: np.ndarray, frames: np.ndarray, n_free: int) -> np.ndarray:
-    """A target from the rows that agree: of all rows and of small sets, that with the least median miss says which.
+    """Find a target from consistent rows, selected by the least median residual over all rows and small sets.
 
     One joint angle that is wrong by half a turn would move a sphere or a plane through all rows so far that the fit
     ends elsewhere.
@@ -126,7 +126,7 @@ def _target_of_most(part: Part, P: np.ndarray, rows: np.ndarray, frames: np.ndar
 
 
 def _numbers(part: Part, T, use, frames):
-    """Constants of the instrument that are not known, from frames that are placed."""
+    """Estimate the unknown constants of the instrument from frames that are placed."""
     kind = part.measurement
     if all(number.given for number in kind.numbers):
         return

@@ -1,4 +1,4 @@
-"""Least squares at given noise and weights, by Levenberg and Marquardt, with a prior and bounds."""
+"""Levenberg–Marquardt least squares at given noise and weights, with a prior and bounds."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...fit.levenberg_marquardt import Fit, bounded_step, held_back, minimize
+from ...fit.levenberg_marquardt import Fit, minimize
 from ..measurements.fit_problem import FitProblem
 from .weighting import Bounds, FitOptions, Whitening, prior_of
 
 
 @dataclass(frozen=True, eq=False)
 class FitPoint:
-    """Where a fit stands: parameters and frames, residuals (rows,), and derivatives (rows, n) by its columns."""
+    """State of a fit: parameters and frames, residuals (rows,), and derivatives (rows, n) by its columns."""
 
     values: np.ndarray
     frames: np.ndarray
@@ -23,7 +23,7 @@ class FitPoint:
 
     @classmethod
     def of(cls, problem: FitProblem, columns: Sequence[int], values: np.ndarray, frames: np.ndarray) -> FitPoint:
-        """FitPoint given parameters and frames."""
+        """Evaluate the fit at given parameters and frames."""
         return cls(values, frames, *problem.evaluate(values, frames, columns))
 
 
@@ -38,7 +38,7 @@ def least_squares(
     rough: bool = False,
     near: bool = False,
 ) -> Fit[FitPoint]:
-    """Least squares with given noise and weights.
+    """Solve least squares with given noise and weights.
 
     Where it may be `rough`, the last step, a small one, is taken along the tangent: residuals are not evaluated
     anew. `near` says that the start is near the end, so that steps need no damping.
@@ -70,11 +70,6 @@ def least_squares(
             low[place], high[place] = least - at.values[column], most - at.values[column]
         return low, high
 
-    if options.linear:
-        r, J = whitened(state)
-        state = move(state, bounded_step(J, r, room(state) if bounds else None))
-        r, J = whitened(state)
-        return Fit(state, r, J, 0.5 * float(r @ r), 1, True, held_back(J, r, room(state) if bounds else None))
     return minimize(
         whitened,
         state,
@@ -87,7 +82,7 @@ def least_squares(
 
 
 def within_bounds(values: np.ndarray, bounds: Bounds) -> np.ndarray:
-    """Values moved into their bounds."""
+    """Return values clipped to their bounds."""
     values = values.copy()
     for column, (low, high) in (bounds or {}).items():
         values[column] = min(max(values[column], low), high)

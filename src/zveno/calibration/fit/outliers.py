@@ -1,4 +1,4 @@
-"""Outliers: rows that do not belong to a fit, found and named."""
+"""Outliers: detection and naming of rows that do not belong to a fit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ...fit import robust
 from ...fit.levenberg_marquardt import Fit
-from ..measurements.campaigns import Campaign
+from ..measurements.campaigns import Dataset
 from ..measurements.fit_problem import FitProblem, Part
 from .named import Outlier
 from .weighting import LEAST_SIGMA, row_distances
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
     from .solve import Solution
 
 CHANCE = 0.01
-"""That any good row of all measurements is flagged as an outlier."""
+"""Probability that any good row of all measurements is flagged as an outlier."""
 WILD = 30.0
-"""Times the median residual beyond which a row is wild where a fit begins. Errors of robots differ by posture, but
-not so much."""
+"""Multiple of the median residual beyond which a row is a gross outlier at the start of a fit. Robot errors differ
+by posture, but not so much."""
 
 
 def freedom(problem: FitProblem, fit: Fit[FitPoint], weight: np.ndarray, use: np.ndarray | None = None) -> int:
-    """Scalar rows of a fit less its parameters: how well its noise is known."""
+    """Return the degrees of freedom: scalar rows of a fit less its parameters."""
     rows = problem.by_row(weight, 1.0) > 0
     return max(int((rows if use is None else rows & use).sum()) - int(fit.free.sum()), 1)
 
 
 def outlier_limits(problem: FitProblem, components: np.ndarray, freedom: int) -> np.ndarray:
-    """Distance beyond which rows with so many components do not belong."""
+    """Return the distance beyond which rows with so many components are outliers."""
     return robust.limit(1.0 - CHANCE / problem.n_data_rows, components, freedom)
 
 
 def wild_rows(problem: FitProblem, residual: np.ndarray) -> np.ndarray:
-    """Which rows of data miss by far more than most where a fit begins, (data rows,).
+    """Return the data rows with gross residuals at the start of a fit, (data rows,) booleans.
 
-    Such a row has another posture or target: through it, the first least squares would put a plane or a sphere
-    where no later fit finds back. It is left out until there is a fit to judge it by, with all others.
+    Such a row has another posture or target: with it, the first least squares would place a plane or a sphere
+    where no later fit recovers. It is left out until a fit exists that all rows can be checked against.
     """
     miss = np.zeros(len(residual))
     for k in range(len(problem.noise_names)):
@@ -53,9 +53,9 @@ def wild_rows(problem: FitProblem, residual: np.ndarray) -> np.ndarray:
 def keeping_unknowns_placed(
     problem: FitProblem, flagged: np.ndarray, inside: np.ndarray, distance: np.ndarray
 ) -> np.ndarray:
-    """Flags of rows but for the nearest ones of every unknown that would be left with too few numbers.
+    """Return the row flags, cleared for the nearest rows of every unknown that would have too few numbers.
 
-    Where a socket was touched badly every time, one row places it and tells nothing else.
+    If every touch of a socket is bad, one row places it and contributes nothing else.
 
     Args:
         problem: the rows.
@@ -85,7 +85,7 @@ def keeping_unknowns_placed(
 
 
 def named_outliers(problem: FitProblem, whole: Solution, good: np.ndarray) -> tuple[Outlier, ...]:
-    """Rows of a fit that do not belong (`good` says which do), the farthest first."""
+    """Return the outlier rows of a fit (`good` marks the others), the farthest first."""
     limits = outlier_limits(problem, whole.components, freedom(problem, whole.fit, whole.weight))
     outliers, first = [], 0
     for part, campaign in zip(problem.parts, problem.campaigns, strict=True):
@@ -103,8 +103,8 @@ def named_outliers(problem: FitProblem, whole: Solution, good: np.ndarray) -> tu
     return tuple(sorted(outliers, key=lambda outlier: -outlier.distance))
 
 
-def _thing(part: Part, campaign: Campaign, k: int) -> str:
-    """What a row of a part sees, where there are several: the target touched, a point of the tool, a centre."""
+def _thing(part: Part, campaign: Dataset, k: int) -> str:
+    """Return the name of the thing a row sees, if there are several: the touched target, a tool point, a centre."""
     posture = part.posture[k]
     if campaign.groups:
         return campaign.groups[posture]

@@ -19,24 +19,23 @@ from .weighting import FitOptions
 
 
 def assemble_rows(state: FitState) -> FitState:
-    """The rows of all campaigns, with a model that has the joint terms known to be needed.
+    """Assemble the rows of all campaigns, with a model that has the joint terms of the state.
 
-    After a round with fewer terms, what that one found is where the next begins.
+    The next fit starts from the result of a fit with other terms.
     """
     mechanism = state.robot.mechanism
     frames = list(dict.fromkeys(frame for campaign in state.campaigns for frame in campaign.measurement.frames))
     model = redundant_model(mechanism, frames, state.joint_terms, state.loads)
-    problem = fit_problem(model, state.campaigns, splits=state.splits)
-    if state.fit is None:
+    problem = fit_problem(model, state.campaigns)
+    if state.base is None:
         return replace(state, problem=problem)
-    base, near = (_renumbered(solution, state.problem, problem) for solution in (state.base, state.fit))
-    if len(problem.frames) > len(state.problem.frames):
-        base = solve(problem, _frame_options(problem.placed(base.frames)), problem.nominal, base.frames)
+    base = _renumbered(state.base, state.problem, problem)
+    near = None if state.fit is None else _renumbered(state.fit, state.problem, problem)
     return replace(state, problem=problem.placed(base.frames), base=base, near=near)
 
 
 def place_frames(state: FitState) -> FitState:
-    """The nominal robot with its frames fitted."""
+    """Fit the frames of the nominal robot."""
     problem = state.problem.placed(first_frames(state.problem, state.problem.nominal))
     residual, _ = problem.evaluate(problem.nominal, problem.frames, ())
     use = problem.by_row(~wild_rows(problem, residual), True)
@@ -45,25 +44,19 @@ def place_frames(state: FitState) -> FitState:
 
 
 def refitted_frames(state: FitState) -> Solution:
-    """The nominal robot with its frames fitted to the rows that belong to the fit."""
+    """Fit the frames of the nominal robot to the rows that belong to the fit."""
     problem = state.problem
     use = problem.by_row(state.good, True)
     return solve(problem, _frame_options(problem), problem.nominal, state.base.frames, use)
 
 
 def _frame_options(problem: FitProblem) -> FitOptions:
-    return fit_options(problem, frame_columns(problem), "none", None, False)
+    return fit_options(problem, frame_columns(problem), "none", None)
 
 
 def _renumbered(solution: Solution, old: FitProblem, new: FitProblem) -> Solution:
-    """A solution with its parameters where a model with more terms has them; frames that are new are where those
-    were that they replace."""
+    """Move the parameters of a solution to their places in a model with other terms."""
     values = np.zeros(len(new.model.terms))
     kept = [name for name in old.model.names if name in new.model.numbers]
     values[[new.model.numbers[name] for name in kept]] = solution.values[[old.model.numbers[name] for name in kept]]
-    frames = np.concatenate([solution.frames, new.frames[len(solution.frames) :]])
-    for part, before in zip(new.parts, old.parts, strict=True):
-        for slot in ("left", "right", "target"):
-            moved = getattr(part, slot) >= len(solution.frames)
-            frames[getattr(part, slot)[moved]] = solution.frames[getattr(before, slot)[moved]]
-    return replace(solution, values=values, frames=frames)
+    return replace(solution, values=values)

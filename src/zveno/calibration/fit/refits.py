@@ -1,4 +1,4 @@
-"""Many least-squares fits near a known one, all at once, each to its own rows and columns."""
+"""Many simultaneous least-squares fits near a known one, each to its own rows and columns."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from .least_squares import FitPoint, least_squares
 from .weighting import FitOptions, Whitening, prior_of
 
 TURNS = 6
-"""Steps after which a fit is left to Levenberg and Marquardt."""
+"""Number of steps after which a fit is left to Levenberg–Marquardt."""
 TOLERANCE = 1e-5
-"""A step that changes the cost by less than this share is the last."""
+"""Relative change of the cost below which a step is the last."""
 STRAIGHT = 1e-8
-"""Where residuals differ from the tangent's by less than this share of their squares, the step was exact."""
+"""Share of their squares by which residuals may differ from the tangent's for a step to count as exact."""
 
 
 def refits(
     problem: FitProblem, options: FitOptions, start: FitPoint, use: np.ndarray, kept: np.ndarray
 ) -> FitPoint:
-    """Where fits end that start near by, all in one `FitPoint`, whose derivatives are those of the start.
+    """Return the ends of fits that start near by, all in one `FitPoint`, whose derivatives are those of the start.
 
-    Steps are those of Gauss and Newton. A fit is at its end where the next step is negligible, or where residuals
-    are what the tangent says. Fits that do not settle, or that have bounds, are made one by one.
+    Steps are Gauss–Newton steps. A fit ends where the next step is negligible, or where residuals
+    equal those of the tangent. Fits that do not converge, or that have bounds, are solved one by one.
 
     Args:
         problem: the rows.
@@ -42,7 +42,7 @@ def refits(
     end = FitPoint(first.values.copy(), first.frames.copy(), first.r.copy(), J)
     now, left = first, np.arange(fits)
     from_one = start.J.ndim == 2 and start.r.ndim == 1 and not options.components
-    for turn in range(0 if options.linear or options.bounds else TURNS):
+    for turn in range(0 if options.bounds else TURNS):
         those = [white[k] for k in left]
         if turn == 0 and from_one:
             sums = _sums_from_one(start, Whitening(problem, options, options.sigma, weight), use)
@@ -74,7 +74,7 @@ Sums = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _sums(now: FitPoint, white: list[Whitening]) -> Sums:
-    """Of the rows of every fit, where it stands."""
+    """Return the sums over the rows of every fit at its current point."""
     A = [whiten(J) for whiten, J in zip(white, now.J, strict=True)]
     r = [whiten(residual) for whiten, residual in zip(white, now.r, strict=True)]
     H = np.array([rows.T @ rows for rows in A])
@@ -83,7 +83,7 @@ def _sums(now: FitPoint, white: list[Whitening]) -> Sums:
 
 
 def _sums_from_one(start: FitPoint, white: Whitening, use: np.ndarray) -> Sums:
-    """Of the rows `use` (fits, rows) of fits that start at one point: those of all rows less those left out."""
+    """Return the sums over the rows `use` (fits, rows) of fits with one start, as all rows less those left out."""
     A, r = white(start.J), white(start.r)
     out = [A[~rows] for rows in use[:, white.used]]
     left = [r[~rows] for rows in use[:, white.used]]
@@ -93,7 +93,7 @@ def _sums_from_one(start: FitPoint, white: Whitening, use: np.ndarray) -> Sums:
 
 
 def _steps(values: np.ndarray, options: FitOptions, sums: Sums, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Steps (fits, n) from where fits stand, and whether each is negligible."""
+    """Return the steps (fits, n) from the current points, and whether each is negligible."""
     prior_columns, prior, prior_rows = prior_of(options)
     H, g, squares = sums
     H = prior_rows.T @ prior_rows + H

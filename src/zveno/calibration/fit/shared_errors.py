@@ -1,6 +1,6 @@
-"""Errors that the rows of a posture have in common: of joints, of a robot that stands differently every time.
+"""Shared errors of the rows of a posture: of joints, or of a robot that stands differently every time.
 
-Several points seen in one posture share an error when the robot, not the measuring system, errs. They then tell
+Several points seen in one posture share an error when the robot, not the measuring system, errs. They then count
 less than as many independent rows, and standard deviations that ignore it are too small (the design effect).
 """
 
@@ -12,11 +12,11 @@ from ..measurements.fit_problem import FitProblem
 from .solve import Solution
 
 SURE = 4.0
-"""Standard deviations by which sums of a posture must be larger than chance."""
+"""Number of standard deviations by which sums of a posture must exceed chance."""
 
 
 def shared_errors(problem: FitProblem, whole: Solution) -> np.ndarray | None:
-    """How many rows of each noise count as one independent row, (noises,); None where all are independent.
+    """Return the number of rows of each noise per independent row, (noises,); None where all are independent.
 
     Residuals of the things seen in a posture are added up, component by component: the squares of the sums are as
     large as the sums of the squares if rows are independent, and m times as large if all m are equal.

@@ -16,12 +16,12 @@ from .outliers import freedom, keeping_unknowns_placed, outlier_limits, wild_row
 from .weighting import LEAST_SIGMA, FitOptions, Whitening, row_distances, row_sigma, rows_used
 
 TURNS = 12
-"""Rounds of judging noise and weights at most."""
+"""Maximum number of rounds that estimate noise and weights."""
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Parameters and frames of a fit, with everything that describes how good they are.
+    """Parameters and frames of a fit, with measures of their quality.
 
     Attributes:
         values: deviations of the model's parameters, (P,).
@@ -45,11 +45,11 @@ class Solution:
 
     @cached_property
     def factors(self) -> Factors:
-        """Of the weighted Jacobian by the parameters that no bound holds back: covariance and condition."""
+        """Factors of the weighted Jacobian by the parameters that are not at a bound: covariance and condition."""
         return factors(self.fit.jacobian[:, self.fit.free])
 
     def covariance(self) -> np.ndarray:
-        """Of the estimated columns, (28); parameters that a bound holds back are known, so theirs is zero."""
+        """Return the covariance of the estimated columns, (28); zero for parameters held at a bound."""
         free = self.fit.free
         whole = np.zeros((len(free), len(free)))
         whole[np.ix_(free, free)] = self.factors.covariance()
@@ -65,14 +65,14 @@ def solve(
     after: Solution | None = None,
     rough: bool = False,
 ) -> Solution:
-    """Fit the columns asked for.
+    """Fit the requested columns.
 
     Args:
         problem: the rows.
         options: columns, noise and loss.
-        values, frames: where to start.
+        values, frames: start values.
         use: scalar rows to use, (rows,) booleans; all if None.
-        after: a fit that ended there, with much the same options: its noise is where to start, too.
+        after: a fit that ended there, with similar options: its noise is the start value, too.
         rough: whether the last step may be taken along the tangent, where another fit follows.
     """
     use = np.ones(problem.n_rows, dtype=bool) if use is None else use
@@ -100,8 +100,8 @@ def solve(
 
 @dataclass(frozen=True, eq=False)
 class _Rounds:
-    """Least squares and estimates of noise and weights in turns, on the scalar rows `use` (rows,); `is_rough` as in
-    `solve`."""
+    """Alternating least squares and estimates of noise and weights, on the scalar rows `use` (rows,); `is_rough` as
+    in `solve`."""
 
     problem: FitProblem
     options: FitOptions
@@ -110,20 +110,20 @@ class _Rounds:
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Rows of data that are used, (data rows,)."""
+        """Data rows that are used, (data rows,)."""
         return rows_used(self.problem, self.use)
 
     def rough(self, point: FitPoint, sigma: np.ndarray, weight: np.ndarray, near: bool = True) -> Fit[FitPoint]:
-        """Least squares whose last, small step is taken along the tangent."""
+        """Solve least squares with the last, small step taken along the tangent."""
         return least_squares(self.problem, self.options, point, sigma, weight, self.use, rough=True, near=near)
 
     def polished(self, point: FitPoint, sigma: np.ndarray, weight: np.ndarray) -> Fit[FitPoint]:
-        """Least squares from where a rough fit has ended."""
+        """Solve least squares from the end of a rough fit."""
         point = FitPoint.of(self.problem, self.options.columns, point.values, point.frames)
         return least_squares(self.problem, self.options, point, sigma, weight, self.use, near=True)
 
     def first_sigma(self, point: FitPoint) -> np.ndarray:
-        """Noise from the residuals where the fit starts, so that nothing is weighted absurdly."""
+        """Estimate noise from the residuals at the start of the fit, to avoid extreme weights."""
         sigma = self.options.sigma.copy()
         for k in np.flatnonzero(self.options.estimated):
             residuals = point.r[self.use & (self.problem.noise == k)]
@@ -132,23 +132,23 @@ class _Rounds:
         return sigma
 
     def reweighted(self, point: FitPoint, sigma: np.ndarray) -> tuple[FitPoint, np.ndarray, np.ndarray]:
-        """Where noise and weights agree with the fit: least squares, then both anew, until they stay.
+        """Alternate least squares with estimates of noise and weights until these converge.
 
-        Before outliers are flagged they agree roughly.
+        Before outliers are flagged the tolerance is coarse, and distant rows count less. With the loss "none" all
+        rows count.
         """
         roughly = self.options.loss == "auto"
-        loss = "tukey" if roughly else self.options.loss
         steady_weight, steady_sigma = (2e-2, 2e-2) if roughly else (1e-3, 5e-3)
         weight = np.ones(self.problem.n_data_rows)
-        if loss != "none":
+        if roughly:
             weight[self.rows & wild_rows(self.problem, point.r)] = 0.0
         for turn in range(TURNS // 2 if roughly else TURNS):
             fit = self.rough(point, sigma, weight, near=turn > 0)
             point = fit.state
             new_sigma, distance, components = self.judged(fit, sigma, weight)
             new = np.ones_like(weight)
-            if loss != "none":
-                new = np.where(self.rows, robust.weights(loss, distance, components), 1.0)
+            if roughly:
+                new = np.where(self.rows, robust.weights(distance, components), 1.0)
             steady = abs(new - weight).max() < steady_weight and abs(new_sigma / sigma - 1.0).max() < steady_sigma
             weight, sigma = new, new_sigma
             if steady and turn > 0:
@@ -156,14 +156,14 @@ class _Rounds:
         return point, sigma, weight
 
     def most_are_far(self, point: FitPoint, sigma: np.ndarray) -> bool:
-        """Whether most rows do not belong where a fit has ended, by that noise."""
+        """Return True if most rows are outliers at the end of a fit, with that noise."""
         return not self._few(self._first_weights(point, sigma) == 0.0)
 
     def by_their_own_noise(self, point: FitPoint) -> tuple[FitPoint, np.ndarray]:
-        """The fit with noise as the residuals show it, and the rows that do not belong to it.
+        """Fit with noise estimated from the residuals, and return the fit and its outlier rows.
 
-        A few bad rows among not many pull the first fit so far off that, by the noise that people stated, most rows
-        look bad; the scatter of the residuals tells them apart all the same.
+        In a small data set, a few bad rows pull the first fit so far off that, with the stated noise, most rows
+        look bad. The scatter of the residuals still identifies the bad ones.
         """
         free = _Rounds(
             self.problem, replace(self.options, estimated=np.ones(len(self.options.sigma), bool)), self.use
@@ -175,15 +175,15 @@ class _Rounds:
     def _first_weights(self, point: FitPoint, sigma: np.ndarray) -> np.ndarray:
         whitened = point.r / row_sigma(self.problem, self.options, sigma)
         distance, components = row_distances(self.problem, whitened, self.use)
-        return np.where(self.rows, robust.weights("tukey", distance, components), 1.0)
+        return np.where(self.rows, robust.weights(distance, components), 1.0)
 
     def without_outliers(
         self, point: FitPoint, sigma: np.ndarray, apart: np.ndarray | None = None
     ) -> tuple[Fit[FitPoint], np.ndarray, np.ndarray]:
-        """Least squares on the rows that are not flagged; the flags are judged anew until they stay.
+        """Solve least squares on the rows that are not flagged; repeat until the flags no longer change.
 
         Args:
-            point, sigma: where to start.
+            point, sigma: start values.
             apart: rows (data rows,) that are flagged where most rows are far, by which nothing can be judged; none
                 of them if None.
         """
@@ -203,18 +203,18 @@ class _Rounds:
             flagged, sigma = new, new_sigma
             weight = np.where(flagged, 0.0, 1.0)
             fit = self.rough(fit.state, sigma, weight)
-        if not self.options.linear and not self.is_rough:
+        if not self.is_rough:
             fit = self.polished(fit.state, sigma, weight)
         return fit, new_sigma, weight
 
     def _few(self, flagged: np.ndarray) -> bool:
-        """Whether flagged rows are at most half: where most rows do not belong to a fit, the fit is wrong."""
+        """Return True if at most half of the rows are flagged: a fit with more outliers is wrong."""
         return bool(2 * (flagged & self.rows).sum() <= self.rows.sum())
 
     def judged(
         self, fit: Fit[FitPoint], sigma: np.ndarray, weight: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Noise estimated from the residuals; distances of all rows in units of it, corrected for the leverage of
+        """Estimate noise from the residuals; distances of all rows in units of it, corrected for the leverage of
         the fit; and their numbers of components."""
         problem, use, estimated = self.problem, self.use, self.options.estimated
         sigma_by_row = row_sigma(problem, self.options, sigma)
@@ -244,7 +244,7 @@ class _Rounds:
     def _independent_factors(
         self, fit: Fit[FitPoint], sigma: np.ndarray, weight: np.ndarray, group: np.ndarray
     ) -> np.ndarray:
-        """By how much the variance of each noise was misjudged, from rows made independent of each other."""
+        """Return the correction factor of the variance of each noise, from rows made independent of each other."""
         white = Whitening(self.problem, self.options, sigma, weight, self.use)
         free = fit.free
         leverage = leverages(fit.jacobian[:, free], white(fit.state.J[:, free]))

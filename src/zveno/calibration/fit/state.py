@@ -1,33 +1,30 @@
-"""What a calibration is asked for, and how far it has come: passed from stage to stage, never changed."""
+"""Settings and state of a calibration: immutable, passed from stage to stage."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ...robot_functions import RobotFunctions
-from ..identifiability.analysis import Identifiability
-from ..measurements.campaigns import Campaign
-from ..measurements.fit_problem import FitProblem, Split
-from .evidence import Lack
-from .named import Event, Outlier
+from .._identifiability.analysis import Identifiability
+from ..measurements.campaigns import Dataset
+from ..measurements.fit_problem import FitProblem
+from .least_squares import FitPoint
+from .named import Outlier, ToolMove
 from .prior import Prior
 from .solve import Solution
 from .weighting import FitOptions
 
-if TYPE_CHECKING:
-    from ..advice.next_measurement import Advice
-
 _LATER: Any = None
-"""What a later stage fills in."""
+"""Placeholder for a value that a later stage fills in."""
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """What people asked of a calibration, as in `calibrate`."""
+    """Arguments of a calibration, as in `calibrate`."""
 
     parameters: str | Sequence[str] = "all"
     joint_terms: tuple[str, ...] = ()
@@ -38,43 +35,42 @@ class FitSettings:
     bounds: Mapping[str, tuple[float, float]] | None = None
     plausible: tuple[float, float] | str | None = "estimated"
     loss: str = "auto"
-    linear: bool = False
     folds: int = 10
     seed: int = 0
     progress: Callable[[float, float], object] | None = None
-    events: str = "named"
 
 
 @dataclass(frozen=True, eq=False)
 class FitState:
-    """How far a calibration has come.
+    """State of a calibration.
 
     Attributes:
         robot, campaigns, settings: the task; campaigns are prepared.
-        notes: what people should know.
-        joint_terms: those that were asked for, then those that the data ask for.
+        notes: remarks for the user.
+        joint_terms: those requested, or that the data show.
         problem: the rows; its frames are those of the nominal robot once they are placed.
         base: the nominal robot with its frames fitted.
         tool: deviations (P,) of tools that were found far from where they are drawn.
-        structure: which parameters can be found; `geometry` is that of the first round, without joint terms that
-            the data ask for.
-        options, prior: how the fit treats noise, and what is known beforehand.
-        near: the fit of a round with fewer joint terms, from which this one starts.
-        revealed: whether parameters are those that can be found of the robot as it was fitted in the round before,
-            where the data show some that the nominal geometry hides.
+        structure: which parameters can be found; `geometry` is that without joint terms that the data show.
+        options, prior: treatment of noise, and prior knowledge.
+        near: a fit with other terms, from which this one starts.
+        revealed: whether parameters are those that can be found of the robot as it was fitted before, where the
+            data show some that the nominal geometry hides.
         loads: under which joints yield: "model" or "rods".
-        splits: what moved during campaigns, where that is fitted.
         fit: parameters, frames and noise.
-        evidence, lacks: joint terms fitted because the data ask for them, and those that are lacking.
-        events: what moved during campaigns.
-        outliers: rows that do not belong.
+        evidence: log evidence of all joint terms together, against none, where the data show them.
+        tool_moved: displacement of the tool during a campaign.
+        outliers: rows that do not belong to the fit.
         clean_base: the nominal robot with its frames fitted to the rows that belong.
         unseen: residual (rows,) of every scalar row from a fit without its posture; NaN where there is none.
-        advice: what to measure next.
+        covariance_factor: factor of the covariance of predictions.
+        probable: the most probable deviations of all terms, with the frames that belong to them.
+        spread_covariance: posterior covariance (P, P) of these deviations.
+        doubt: reason why the data seem not to belong to the robot; empty if they do.
     """
 
     robot: RobotFunctions
-    campaigns: tuple[Campaign, ...]
+    campaigns: tuple[Dataset, ...]
     settings: FitSettings
     notes: tuple[str, ...]
     joint_terms: tuple[str, ...]
@@ -88,17 +84,23 @@ class FitState:
     near: Solution | None = None
     revealed: bool = False
     loads: str = "model"
-    splits: tuple[Split, ...] = ()
     fit: Solution = _LATER
-    evidence: Mapping[str, float] = _LATER
-    lacks: tuple[Lack, ...] = ()
-    events: tuple[Event, ...] = ()
+    evidence: float | None = None
+    tool_moved: ToolMove | None = None
     outliers: tuple[Outlier, ...] = ()
     clean_base: Solution = _LATER
     unseen: np.ndarray = _LATER
-    advice: Advice | None = None
+    covariance_factor: float = 1.0
+    doubt: str = ""
+    probable: FitPoint = _LATER
+    spread_covariance: np.ndarray = _LATER
 
     @property
     def good(self) -> np.ndarray:
-        """Which rows of data belong to the fit."""
+        """Data rows that belong to the fit, booleans."""
         return self.fit.weight > 0.05
+
+
+def noted(state: FitState, note: str) -> FitState:
+    """Return the state with one more note, if there is one."""
+    return replace(state, notes=(*state.notes, note)) if note else state

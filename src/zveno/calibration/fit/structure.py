@@ -1,4 +1,4 @@
-"""What the measured postures can tell of a robot."""
+"""Identifiability at the measured postures."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from ...fit.triangle import triangle
 from ...spatial.transforms import transform
-from ..identifiability.analysis import Identifiability, analyse, beyond, scaled_jacobian
-from ..identifiability.counts import counts
+from .._identifiability.analysis import Identifiability, analyse, beyond, scaled_jacobian
+from .._identifiability.counts import counts
 from ..measurements.contact import into_contact
 from ..measurements.fit_problem import FitProblem
 from ..model.models import Model
@@ -18,9 +18,9 @@ from .errors import errors
 from .solve import Solution
 
 FIRM = 1e-2
-"""Fits are parametrised by columns at least this independent, where the strategy leaves a choice."""
+"""Minimum independence of the columns of a fit, where the strategy leaves a choice."""
 CLEAR, FAR = 5.0, 0.05
-"""In units of the errors, and of the robot's size: how far a tool must be off to be studied where it was found."""
+"""Minimum displacement of a tool to be studied where found, in units of the errors and of the robot's size."""
 
 
 def structure(
@@ -31,10 +31,10 @@ def structure(
     values: np.ndarray | None = None,
     fitted: Solution | None = None,
 ) -> Identifiability:
-    """Identifiability at the measured postures, those in contact pulled to where the nominal robot touches.
+    """Analyse identifiability at the measured postures; those in contact are moved to the nominal robot's contact.
 
     A tool that was found (`values`) far from where it is drawn is studied where it was found: a point thought to be
-    on the last axis, but beside it, tells more. A robot far from nominal is studied as it was `fitted`.
+    on the last axis, but beside it, determines more. A robot far from nominal is studied as it was `fitted`.
     """
     frames = (problem if fitted is None else fitted).frames.copy()
     for a, b, distance, _ in problem.constraints:
@@ -64,16 +64,16 @@ def structure(
 
 
 def frame_columns(problem: FitProblem) -> list[int]:
-    """Everything that places a nominal robot: base, tool and unknowns, as far as they can be told apart."""
+    """Return the independent columns that place a nominal robot: base, tool and unknowns."""
     model = problem.model
     placing = [model.numbers[name] for name in model.choose("hand_eye")]
     return beyond(triangle(scaled_jacobian(problem, compiled=True)), problem.columns_of() + placing, [])[1]
 
 
 def sees_scale(problem: FitProblem) -> bool:
-    """Whether any length is known: one that is read, a slide, a distance of targets, or a target that is known.
+    """Return True if any length is known: a reading, a slide, a distance of targets, or a known target.
 
-    Without one, a robot of another size fits as well, and the tool's place says how large it is.
+    Without one, a robot of another size fits as well, and the tool's place determines its size.
     """
     read = any(part.measurement.shows_scale or part.y.any() for part in problem.parts)
     slides = any(move.sigma == 0 for move in problem.model.moves)
@@ -82,9 +82,9 @@ def sees_scale(problem: FitProblem) -> bool:
 
 
 def placed_tools(problem: FitProblem, base: Solution) -> np.ndarray:
-    """Deviations (P,) of tools that the nominal robot, placed as well as can be, shows clearly beside their place.
+    """Return deviations (P,) of tools that the placed nominal robot clearly shows away from their nominal place.
 
-    Less may be errors of the robot itself.
+    Smaller deviations may be errors of the robot itself.
     """
     values = problem.nominal.copy()
     left = [error.rms for error in errors(problem, base.residual) if error.unit == "m"]
@@ -97,7 +97,7 @@ def placed_tools(problem: FitProblem, base: Solution) -> np.ndarray:
 
 
 def moved_tool(model: Model, frame: str, values: np.ndarray) -> np.ndarray | None:
-    """Displacement (4, 4) of a frame by deviations of its tool, to 0.1 mm; None if there is none."""
+    """Return the displacement (4, 4) of a frame by deviations of its tool, to 0.1 mm; None if there is none."""
     block = next(block for block in model.blocks if block.frame == frame)
     moved = transform(None, np.round(deviation(block, values)[:3, 3], 4))
     return moved if moved[:3, 3].any() else None

@@ -1,12 +1,12 @@
-"""Errors that rows share, as variance components: found by restricted likelihood (REML).
+"""Shared errors of rows as variance components, estimated by restricted likelihood (REML).
 
 Rows of a group have, besides errors of their own with variance σ², effects that are the same for all of them:
 
     r_i = J_i x + e_i + V_i u_g,   e_i ~ N(0, σ²),  u_g ~ N(0, κ² σ² 1)
 
-A group is what people name (a place, a target, a day), or rows with one and the same reading (a target that is
+A group is named by the user (a place, a target, a day), or has one and the same reading (a target that is
 known, but not exactly). Taken for independent, such rows would make standard deviations too small and ask for terms
-that are not there. Few groups tell κ² poorly, and what is not known of it makes predictions less certain: it is the
+that are not there. Few groups determine κ² poorly, and its uncertainty makes predictions less certain: it is the
 mean of its posterior (flat in ln κ), by which squared errors of new groups, divided by their variance, are one on
 average. Points seen in one posture are left to `shared_errors`: they share a displacement of a body and
 not one of the reading, and weights that rest on a wrong model of it make predictions worse.
@@ -25,11 +25,11 @@ from .weighting import FitOptions, Whitening, by_group, prior_of
 
 STRONG = 5.0
 """Log of the ratio of restricted likelihoods from which rows are taken to share an error. The ratio of good rows
-exceeds it by a chance of 0.08 % (half of χ² with one degree of freedom)."""
+exceeds it with a probability of 0.08 % (half of χ² with one degree of freedom)."""
 RATIOS = np.geomspace(1e-3, 1e4, 57)
-"""κ² that are tried, a third apart."""
+"""Trial values of κ², a third apart."""
 FEWEST = 4
-"""Groups that are needed to tell what they share from what the robot does."""
+"""Minimum number of groups to separate their shared errors from those of the robot."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class VarianceComponent:
         noise: number of the noise it belongs to.
         group: number (rows,) of the group of every scalar row, −1 where it has none.
         effects: V, (rows, k).
-        ratio: κ², the variance of effects over that of independent errors: the mean of what it may be.
+        ratio: κ², the variance of effects over that of independent errors: its posterior mean.
     """
 
     noise: int
@@ -50,7 +50,7 @@ class VarianceComponent:
 
 
 def variance_components(problem: FitProblem, options: FitOptions, whole: Solution) -> tuple[VarianceComponent, ...]:
-    """Those that the residuals of a fit show, each judged beside those before it."""
+    """Return the components that the residuals of a fit show, each tested beside those before it."""
     accepted: tuple[VarianceComponent, ...] = ()
     for candidate in _candidates(problem, whole):
         ratio, gain = _judged(problem, replace(options, components=accepted), whole, candidate)
@@ -59,8 +59,13 @@ def variance_components(problem: FitProblem, options: FitOptions, whole: Solutio
     return accepted
 
 
+def has_groups(problem: FitProblem, whole: Solution) -> bool:
+    """Return True if rows are in groups that may share errors."""
+    return any(True for _ in _candidates(problem, whole))
+
+
 def _candidates(problem: FitProblem, whole: Solution) -> Iterator[VarianceComponent]:
-    """Errors that the rows of a group of postures may share: one for each component of a reading.
+    """Generate the errors that the rows of a group of postures may share: one per component of a reading.
 
     Rows that are flagged belong to their group, too: with its error they may not be far.
     """
@@ -82,7 +87,7 @@ def _candidates(problem: FitProblem, whole: Solution) -> Iterator[VarianceCompon
 
 
 def _groups(problem: FitProblem) -> np.ndarray:
-    """Number of the group of every scalar row, (rows,): as people name them, else equal readings; −1 for none.
+    """Return the group number of every scalar row, (rows,): as named, else by equal readings; −1 for none.
 
     Rows that touch a target of their group that is estimated have nothing in common that it does not explain.
     """
@@ -108,7 +113,7 @@ def _groups(problem: FitProblem) -> np.ndarray:
 def _judged(
     problem: FitProblem, options: FitOptions, whole: Solution, candidate: VarianceComponent
 ) -> tuple[float, float]:
-    """κ² that is to be expected, and the log of the ratio of the largest restricted likelihood to that without the
+    """Return the expected κ², and the log of the ratio of the largest restricted likelihood to that without the
     component.
 
     With Σ = 1 + κ² V Vᵀ of whitened rows, A their Jacobian and b their residuals, the noise profiled out,
@@ -131,7 +136,7 @@ def _judged(
     M0, freedom = A.T @ A, max(len(white.scale) - int(whole.fit.free.sum()), 1)
 
     def likelihood(ratio: float) -> tuple[float, float]:
-        """ln L, and the sum of squares that is left."""
+        """Return ln L, and the remaining sum of squares."""
         M = M0 - sums.T @ (sums * (ratio / (1.0 + ratio * eigenvalues))[:, None])
         try:
             L = np.linalg.cholesky(M + 1e-13 * np.eye(len(M)))

@@ -1,4 +1,4 @@
-"""How a fit treats noise: options, standard deviations and weights of scalar rows, and rows of the prior."""
+"""Noise in a fit: options, standard deviations and weights of scalar rows, and rows of the prior."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ if TYPE_CHECKING:
 Bounds = Mapping[int, tuple[float, float]] | None
 """Column → (lower, upper)."""
 LEAST_SIGMA = 1e-9
-"""Noise, m or rad, below which readings are as good as exact: what is left is rounding."""
+"""Noise, m or rad, below which readings are practically exact: the rest is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class FitOptions:
-    """How a fit treats noise.
+    """Treatment of noise in a fit.
 
     Attributes:
         columns: which columns of the system are estimated.
         sigma: standard deviation of the independent errors of every noise, (noises,); start values where they are
             estimated.
         estimated: which of them are estimated, (noises,).
-        loss: "auto" (least squares without the rows that are flagged), "none", "huber", "cauchy" or "tukey".
+        loss: "auto" (least squares without the rows that are flagged) or "none" (all rows).
         prior: columns, and rows (k, columns) whose products with the deviations there are independent and of
             variance one.
         bounds: column → (lower, upper).
-        linear: whether to take one linearised step (19) instead of iterating.
         extra: variance that encoders add to every scalar row, (rows,).
-        shared: how many rows of a posture count as one independent row, (noises,); 1 if None.
+        shared: number of rows of a posture per independent row, (noises,); 1 if None.
         components: errors that the rows of a group share.
     """
 
@@ -44,20 +43,20 @@ class FitOptions:
     loss: str = "auto"
     prior: tuple[tuple[int, ...], np.ndarray] | None = None
     bounds: Bounds = None
-    linear: bool = False
     extra: np.ndarray | None = None
     shared: np.ndarray | None = None
     components: tuple[VarianceComponent, ...] = ()
 
     def shared_by_row(self, problem: FitProblem) -> np.ndarray:
-        """`shared` of every scalar row, (rows,)."""
+        """Return `shared` of every scalar row, (rows,)."""
         if self.shared is None:
             return np.ones(problem.n_rows)
         return problem.by_noise(self.shared, 1.0)
 
 
 def prior_of(options: FitOptions) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Columns of the prior, its rows by them, and by all of the fit; none where the fit lacks some of them."""
+    """Return the columns of the prior, its rows by them, and by all of the fit; none where the fit lacks some of
+    them."""
     columns = list(options.columns)
     if options.prior is None or not set(options.prior[0]) <= set(columns):
         return [], np.zeros((0, 0)), np.zeros((0, len(columns)))
@@ -69,7 +68,7 @@ def prior_of(options: FitOptions) -> tuple[list[int], np.ndarray, np.ndarray]:
 
 
 def row_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np.ndarray:
-    """Standard deviation of every scalar row, (rows,), with the errors that it shares with others."""
+    """Return the standard deviation of every scalar row, (rows,), including the errors shared with others."""
     shared = np.ones(problem.n_rows)
     for component in options.components:
         shared += component.ratio * np.sum(component.effects**2, axis=1)
@@ -77,16 +76,16 @@ def row_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np
 
 
 def independent_sigma(problem: FitProblem, options: FitOptions, sigma: np.ndarray) -> np.ndarray:
-    """Standard deviation of the error that every scalar row has for itself, (rows,): σ² = σ_g² + r²σ_q²."""
+    """Return the standard deviation of the independent error of every scalar row, (rows,): σ² = σ_g² + r²σ_q²."""
     by_row = problem.by_noise(sigma, 1.0)
     by_row[problem.noise == CONSTRAINT] = [s for *_, s in problem.constraints]
     return by_row if options.extra is None else np.sqrt(by_row**2 + options.extra)
 
 
 class Whitening:
-    """Makes the rows of a fit independent and of variance one: W with W Σ Wᵀ = 1.
+    """Transform that makes the rows of a fit independent with unit variance: W with W Σ Wᵀ = 1.
 
-    Rows are divided by their independent standard deviation, and by the root of how many of them count as one. A
+    Rows are divided by their independent standard deviation, and by the root of the number that counts as one. A
     component with effects V then has left Σ = 1 + V Vᵀ in
     every group, and Σ^(−½) = 1 − V Q diag((1 − (1 + λ)^(−½)) / λ) Qᵀ Vᵀ, with VᵀV = Q diag(λ) Qᵀ.
 
@@ -108,7 +107,7 @@ class Whitening:
         scale = np.sqrt(counted) / independent_sigma(problem, options, sigma)
         used = scale > 0 if use is None else use & (scale > 0)
         self.used: np.ndarray | slice = slice(None) if used.all() else used
-        self.scale = scale[self.used]
+        self.scale: np.ndarray = scale[self.used]
         self._shared: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]] = []
         by_noise = problem.by_noise(sigma, 1.0)
         for component in options.components:
@@ -124,7 +123,7 @@ class Whitening:
             self._shared.append((inside, starts, group, (V[:, None, :] @ half[group])[:, 0]))
 
     def __call__(self, of: np.ndarray) -> np.ndarray:
-        """Whitened rows of values of all scalar rows, (rows,) or (rows, k)."""
+        """Return whitened rows of values of all scalar rows, (rows,) or (rows, k)."""
         white = of[self.used] * (self.scale if of.ndim == 1 else self.scale[:, None])
         for inside, starts, group, U in self._shared:
             rows = white[inside].reshape(len(inside), -1)
@@ -134,8 +133,8 @@ class Whitening:
 
 
 def by_group(group: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows that have a group (a number from 0), sorted by it; where each group begins among them; and the place of
-    each row's group among the groups."""
+    """Return the rows that have a group (a number from 0), sorted by it; the start of each group among them; and
+    the place of each row's group among the groups."""
     inside = np.flatnonzero(group >= 0)
     inside = inside[np.argsort(group[inside], kind="stable")]
     first = np.diff(group[inside], prepend=-1) != 0
@@ -143,7 +142,7 @@ def by_group(group: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def rows_used(problem: FitProblem, use: np.ndarray) -> np.ndarray:
-    """Rows of data, (data rows,) booleans, of which any of the scalar rows `use` is."""
+    """Return the data rows, (data rows,) booleans, that have any of the scalar rows `use`."""
     inside = np.zeros(problem.n_data_rows, dtype=bool)
     rows = problem.row[use]
     inside[rows[rows >= 0]] = True
@@ -153,7 +152,7 @@ def rows_used(problem: FitProblem, use: np.ndarray) -> np.ndarray:
 def row_distances(
     problem: FitProblem, whitened: np.ndarray, use: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Root of the sum of squares of the whitened components of every row of data, and their number."""
+    """Return the norm of the whitened components of every data row, and their number."""
     counted = problem.row >= 0 if use is None else (problem.row >= 0) & use
     squares = np.bincount(problem.row[counted], whitened[counted] ** 2, problem.n_data_rows)
     return np.sqrt(squares), np.bincount(problem.row[counted], minlength=problem.n_data_rows)

@@ -1,7 +1,7 @@
-"""Kinds of measurement, campaigns of them, and their rows.
+"""Kinds of measurement, data sets of them, and their rows.
 
-`KINDS` has every kind by name. Each is one file of `kinds`, which are all imported here: a new file is found by
-being there.
+`KINDS` has every kind by name. Each is one file of `kinds`. All of them are imported here, so that a new file is
+found without registration.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ for _module in pkgutil.iter_modules(kinds.__path__):
 
 
 def measurement(kind: str | Measurement) -> Measurement:
-    """A measurement, or the one of that name with its standard options."""
+    """Return a measurement, or the one of that name with its standard options."""
     if isinstance(kind, Measurement):
         return kind
     if not isinstance(kind, str):

@@ -1,44 +1,37 @@
-"""Rows of campaigns put together to one `FitProblem`."""
+"""Assembly of the rows of campaigns into one `FitProblem`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from ..model.loads import holding_torques
 from ..model.models import Model
 from .base import Slot
-from .campaigns import Campaign, sides
-from .fit_problem import CONSTRAINT, FitProblem, Part, Split, Unknown
+from .campaigns import Dataset, sides
+from .fit_problem import CONSTRAINT, FitProblem, Part, Unknown
 
 
-def fit_problem(
-    model: Model, campaigns: Sequence[Campaign], right: Sequence[Slot] | None = None, splits: Sequence[Split] = ()
-) -> FitProblem:
-    """The rows of campaigns, prepared before, as one problem.
+def fit_problem(model: Model, campaigns: Sequence[Dataset]) -> FitProblem:
+    """Assemble the rows of prepared campaigns into one problem.
 
     Args:
         model: the model that explains them.
         campaigns: with checked arrays; a label of an unknown frame means the same frame in all of them.
-        right: what is seen on the tool, where it is not what the kinds say.
-        splits: what moved, and when. New frames come last, and begin where the old ones are.
     """
     assembly = _Assembly(model)
     for campaign in campaigns:
-        assembly.add(campaign, campaign.measurement.right if right is None else right)
-    for split in splits:
-        assembly.split(split)
+        assembly.add(campaign)
     return assembly.made()
 
 
 class _Assembly:
-    """Collects frames, unknowns and rows."""
+    """Collector of frames, unknowns and rows."""
 
     def __init__(self, model: Model):
         self.model = model
-        self.campaigns: list[Campaign] = []
+        self.campaigns: list[Dataset] = []
         self.parts: list[Part] = []
         self.unknowns: list[Unknown] = []
         self.frames: list[np.ndarray] = []
@@ -48,29 +41,14 @@ class _Assembly:
         self._numbers: dict[str, int] = {}
         self._width = len(model.terms)
 
-    def add(self, campaign: Campaign, right: Sequence[Slot]) -> None:
-        """The rows of one more campaign, with what is seen on the tool."""
-        self.parts.append(self._part(campaign, right))
+    def add(self, campaign: Dataset) -> None:
+        """Add the rows of one more campaign."""
+        self.parts.append(self._part(campaign))
         self.campaigns.append(campaign)
         self.n_postures += len(campaign)
 
-    def split(self, split: Split) -> None:
-        """Another frame for the rows of a campaign from some posture on, one for each frame they had there."""
-        part = self.parts[split.part]
-        before = getattr(part, split.slot)
-        frames = before.copy()
-        after = part.posture >= split.posture
-        if split.only:
-            after &= frames == self._numbers[split.only]
-        for k, old in enumerate(np.unique(frames[after]).tolist()):
-            label = split.label if not k else f"{split.label} ({k + 1})"
-            frames[after & (before == old)] = self._slot(Slot(label, split.free, self.frames[old]))
-        part = replace(part, **{split.slot: frames})
-        slots = (part.left, part.right, part.target)
-        self.parts[split.part] = replace(part, scattered=tuple(map(self._scattered, slots)))
-
     def made(self) -> FitProblem:
-        """The problem; every scalar row knows its noise, posture and row of data."""
+        """Build the problem; every scalar row refers to its noise, posture and data row."""
         noise, component, posture, row, rows = [], [], [], [], 0
         for part in self.parts:
             n, m = part.known.shape
@@ -100,11 +78,11 @@ class _Assembly:
             rows,
         )
 
-    def _part(self, campaign: Campaign, seen: Sequence[Slot]) -> Part:
+    def _part(self, campaign: Dataset) -> Part:
         kind = campaign.measurement
         n = len(campaign.q)
         left = np.full(n, self._slot(kind.left))
-        rights = [self._slot(slot) for slot in seen]
+        rights = [self._slot(slot) for slot in kind.right]
         if kind.grouped is not None:
             by_group = {group: self._slot(kind.target_of(group)) for group in dict.fromkeys(campaign.groups)}
             targets = np.array([[by_group[group]] for group in campaign.groups])
@@ -158,7 +136,7 @@ class _Assembly:
         )
 
     def _slot(self, slot: Slot) -> int:
-        """Number of a slot's frame; unknowns of one label are one frame."""
+        """Return the number of a slot's frame; unknowns with the same label share a frame."""
         if slot.free and slot.label in self._numbers:
             return self._numbers[slot.label]
         number = len(self.frames)
@@ -172,7 +150,7 @@ class _Assembly:
         return number
 
     def _scattered(self, slot: np.ndarray) -> tuple[np.ndarray | slice, np.ndarray, np.ndarray] | None:
-        """Rows, columns and displacements by which the frames of a slot (rows,) are unknown."""
+        """Return rows, columns and displacements by which the frames of a slot (rows,) are unknown."""
         pieces = []
         for unknown in self.unknowns:
             rows = np.flatnonzero(slot == unknown.frame)

@@ -1,7 +1,7 @@
-"""What every kind of measurement is: a function of the product P = L T(q) R, a target X and what was read, y.
+"""Base of all kinds of measurement: a function of the product P = L T(q) R, a target X and the reading y.
 
 T is the pose of a frame of the robot in its world, L a frame it is seen from (the tracker, a marker board), R
-what is seen in it (a marker, a camera), X a thing in the measuring frame (a socket, the centre of a ball bar, a
+the thing seen in it (a marker, a camera), X a thing in the measuring frame (a socket, the centre of a ball bar, a
 plane). L, R and X are known or estimated with the rest. An unknown is a frame some of whose six displacements
 are free: a point has three, a plane three, a direction two.
 """
@@ -43,14 +43,14 @@ from .start_values import StartData
 Spelling = tuple[str, Callable[[re.Match[str]], str]]
 """A pattern of column names, and the name meant by a match."""
 Mistake = tuple[str, Callable[[np.ndarray], np.ndarray]]
-"""What may have gone wrong with readings, in words, and the function (n, n_data) → (n, n_data) that undoes it."""
+"""Possible data error in words, and the function (n, n_data) → (n, n_data) that undoes it."""
 KINDS: dict[str, type[Measurement]] = {}
-"""Every kind by name: a class is entered when it is defined."""
+"""Every kind by name: a class is registered when it is defined."""
 
 
 @dataclass(frozen=True, eq=False)
 class Measurement(ABC):
-    """A kind of measurement, without data: one file of `kinds`, which owns everything that is special about it.
+    """Kind of measurement without data: one file of `kinds`, which defines everything specific to it.
 
     Attributes:
         frame: frame of the robot that is measured; its default frame if None.
@@ -66,18 +66,18 @@ class Measurement(ABC):
     sigma_q: float = 0.0
     seen_from: str | None = field(default=None, metadata=options.WORD, kw_only=True)
 
-    # --- what it is
+    # --- properties
 
     kind: ClassVar[str]
     n_data: ClassVar[int]
-    """Numbers read in one row."""
+    """Number of values read per row."""
     noises: ClassVar[tuple[Noise, ...]]
     linear: ClassVar[bool] = False
-    """Whether the residual is what was predicted less what was read; if not, `reading` must take traced numbers."""
+    """True if the residual is predicted less read; otherwise `reading` must take traced numbers."""
     implicit: ClassVar[bool] = False
-    """Whether nothing is read: the posture itself, in contact, is the measurement."""
+    """True if nothing is read: the posture itself, in contact, is the measurement."""
     n_numbers: ClassVar[int] = 0
-    """Constants of the instrument; `residual` and `reading` take them as a last argument c where there are any."""
+    """Number of instrument constants; `residual` and `reading` take any as a last argument c."""
 
     # --- its columns in a file
 
@@ -88,26 +88,20 @@ class Measurement(ABC):
     angular: ClassVar[tuple[str, ...]] = ()
     """Columns that are angles."""
     optional_columns: ClassVar[tuple[str, ...]] = ()
-    """Readings that a contact may have."""
+    """Optional readings of a contact."""
     group_columns: ClassVar[tuple[str, ...]] = ()
-    """Columns that say what a posture touches."""
+    """Columns that name the target of a posture."""
     spellings: ClassVar[tuple[Spelling, ...]] = ()
     """Other names of its columns."""
     looks_like: ClassVar[str] = ""
-    """What people are told whose file has these columns and does not say its kind."""
+    """Description for users whose file has these columns and does not state its kind."""
     lesser: ClassVar[str] = ""
-    """A kind that needs fewer columns."""
+    """Kind that needs fewer columns."""
 
-    # --- in comparison with others
-
-    instrument: ClassVar[str] = ""
-    """What it is measured with: kinds of one word need much the same equipment."""
     in_robot_world: ClassVar[bool] = False
-    """Whether one must know where the robot's base is."""
+    """True if the pose of the robot's base must be known."""
     of_point: ClassVar[bool] = False
-    """Whether a point of the frame is measured, and not its orientation."""
-    described: ClassVar[str] = ""
-    """What is done, for people; empty for kinds that are never proposed."""
+    """True if a point of the frame is measured, and not its orientation."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -116,12 +110,12 @@ class Measurement(ABC):
 
     @property
     def n_rows(self) -> int:
-        """Components of the residual of one row."""
+        """Number of residual components per row."""
         return self.noises[-1].rows.stop
 
     @property
     def n_seen(self) -> int:
-        """Rows of one posture: every thing seen, against every target."""
+        """Number of rows per posture: every thing seen, against every target."""
         return len(self.right) * len(self.targets)
 
     @property
@@ -136,7 +130,7 @@ class Measurement(ABC):
 
     @property
     def targets(self) -> tuple[Slot, ...]:
-        """X: things every posture is measured against, all of them in each posture."""
+        """X: targets that every posture is measured against, all of them in each posture."""
         return (KNOWN,)
 
     @property
@@ -145,13 +139,13 @@ class Measurement(ABC):
         return None
 
     def target_of(self, group: str) -> Slot:
-        """X of the postures of a group, where `grouped`."""
+        """Return X of the postures of a group, where `grouped`."""
         slot = self.grouped
         assert slot is not None
         return replace(slot, label=f"{slot.label}:{group}" if group else slot.label)
 
     def with_groups(self, groups: Iterable[str]) -> Self:
-        """The measurement where postures have these groups, in case that they say what is touched."""
+        """Return the measurement for postures with these groups, in case groups name targets."""
         return self
 
     @property
@@ -166,11 +160,11 @@ class Measurement(ABC):
 
     @property
     def numbers_label(self) -> str:
-        """What the instrument is called: its unknown constants are `bar.length`."""
+        """Name of the instrument, which prefixes its unknown constants: `bar.length`."""
         return "instrument"
 
     def number_slots(self) -> tuple[Slot, ...]:
-        """The constants of the instrument, three a slot, as translations."""
+        """Return the constants of the instrument, three per slot, as translations."""
         slots = []
         for first in range(0, self.n_numbers, 3):
             three = self.numbers[first : first + 3]
@@ -184,29 +178,29 @@ class Measurement(ABC):
 
     @property
     def shows_scale(self) -> bool:
-        """Whether readings, or what is known of the instrument, tell how large the robot is."""
+        """True if the readings, or known constants of the instrument, determine the size of the robot."""
         return not self.implicit
 
     @staticmethod
     @abstractmethod
     def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray, *c: np.ndarray) -> np.ndarray:
-        """(m,) predicted less read, of one row; entries may be traced."""
+        """Return predicted less read, (m,), of one row; entries may be traced."""
 
     @staticmethod
     @abstractmethod
     def reading(P: np.ndarray, X: np.ndarray, *c: np.ndarray) -> np.ndarray:
-        """y (..., n_data) of a noise-free measurement, for batches of P and X."""
+        """Return y (..., n_data) of a noise-free measurement, for batches of P and X."""
 
     def imagined_left(self, T: np.ndarray, scale: float) -> np.ndarray | None:
-        """L (4, 4) where postures with poses T (n, 4, 4) of a robot of that size, m, are imagined; None for 1."""
+        """Return L (4, 4) for imagined postures with poses T (n, 4, 4) of a robot of that size, m; None for 1."""
         return None
 
     def visible(self, P: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Whether rows (n,) of products P and targets X (n, 4, 4) can be measured at all."""
+        """Return True for rows (n,) of products P and targets X (n, 4, 4) that can be measured."""
         return np.ones(len(P), dtype=bool)
 
     def data(self, y: ArrayLike | None, n: int) -> tuple[np.ndarray, list[Remark]]:
-        """Readings as (n, things seen, n_data), NaN where a number is missing; and what is wrong with some."""
+        """Return readings as (n, things seen, n_data), NaN for missing numbers; and remarks about faulty ones."""
         if y is None:
             if not self.implicit:
                 raise ShapeError(f"a {self.kind} measurement needs readings", element="y", remedy=self.expected())
@@ -220,12 +214,12 @@ class Measurement(ABC):
         return array.reshape(n, self.n_seen, self.n_data), []
 
     def expected(self) -> str:
-        """What `data` takes, for error messages."""
+        """Return a description of the input of `data`, for error messages."""
         several = f", {self.n_seen}" if self.n_seen > 1 else ""
         return f"Give (postures{several}, {self.n_data}) numbers: {', '.join(self.columns) or 'none'}"
 
     def sigmas(self) -> dict[str, float | None]:
-        """Standard deviation by name of `noises`, None where it is not known."""
+        """Return the standard deviation by name of `noises`, None where it is not known."""
         names = [noise.name for noise in self.noises]
         if isinstance(self.sigma, Mapping):
             for name in self.sigma:
@@ -239,25 +233,24 @@ class Measurement(ABC):
                 raise ZvenoError(f"the standard deviation of {name} is {value}", remedy="Give a positive number")
         return given
 
-    def component_sigma(self, estimated: Mapping[str, float] | None = None) -> np.ndarray:
-        """Standard deviation (m,) of the components of a row: as given, else as estimated for their unit, else the
-        typical one."""
+    def component_sigma(self) -> np.ndarray:
+        """Return the standard deviation (m,) of the components of a row: as given, else the typical one."""
         given, sigma = self.sigmas(), np.zeros(self.n_rows)
         for noise in self.noises:
             value = given[noise.name]
-            sigma[noise.rows] = (estimated or {}).get(noise.unit, noise.typical) if value is None else value
+            sigma[noise.rows] = noise.typical if value is None else value
         return sigma
 
     def constraints(self, groups: list[str]) -> list[tuple[str, str, float, float]]:
-        """Pairs of groups whose targets are a known distance apart: (group, group, distance, its sigma)."""
+        """Return pairs of groups whose targets are a known distance apart: (group, group, distance, its sigma)."""
         return []
 
     # --- files
 
     def with_settings(self, settings: Mapping[str, str], length: float = 1.0, file: str = "") -> Self:
-        """The measurement with the options that a file gives, lengths in a unit of `length` metres.
+        """Return the measurement with the options that a file gives, lengths in a unit of `length` metres.
 
-        A frame that is given already stays.
+        A frame that is already given stays.
         """
         made = options.read_options(type(self), settings, length, file)
         if self.frame is not None:
@@ -265,70 +258,56 @@ class Measurement(ABC):
         return replace(self, **made) if made else self
 
     def with_several(self, count: int) -> Self | None:
-        """The measurement with as many points or targets as a file has numbered columns for; None if it has one."""
+        """Return the measurement with one point or target per numbered column of a file; None if it has one."""
         return None
 
     # --- readings
 
     def filled(self, y: np.ndarray, missing: np.ndarray) -> np.ndarray:
-        """Readings (n, n_data) with numbers in place of missing ones, which are not used."""
+        """Return readings (n, n_data) with missing numbers replaced by placeholders, which are not used."""
         return np.where(missing, 0.0, y)
 
     def without_copies(self, y: np.ndarray) -> tuple[Measurement, np.ndarray, list[tuple[int, int]]]:
-        """The measurement and its readings without points that repeat the readings of others; pairs (copy, of)."""
+        """Return the measurement and its readings without points that repeat others; pairs (copy, original)."""
         return self, y, []
 
     def mistakes(self) -> Iterator[Mistake]:
-        """What people do wrong with its readings."""
+        """Generate common data errors of its readings."""
         yield from ()
 
-    # --- proposed or planned instead of others
-
-    @classmethod
-    def proposals(cls, distance: float) -> list[tuple[Measurement, str]]:
-        """Measurements of this kind that could be made, and what is done; targets are best `distance` apart, m."""
-        return [(cls(), cls.described)] if cls.described else []
-
-    def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
-        """Where targets (4, 4) would be put, used in turns.
-
-        Args:
-            points: where the measured point gets, (n, 3).
-            goals: two places (2, 3) at a good distance that can be reached from many postures.
-        """
-        return [np.eye(4) if slot.value is None else slot.value for slot in self.targets]
+    # --- groups
 
     holes: ClassVar[tuple[str, ...]] = ("",)
-    """What the names of groups at one new place end in."""
+    """Suffixes of the group names at one new place."""
 
-    def new_groups(self, places: int, word: str = "place") -> tuple[str, ...]:
-        """Names of the groups at new places: `place1`, …"""
-        return tuple(f"{word}{k}{hole}" for k in range(1, places + 1) for hole in self.holes)
+    def new_groups(self, places: int) -> tuple[str, ...]:
+        """Return the names of the groups at new places: `place1`, …"""
+        return tuple(f"place{k}{hole}" for k in range(1, places + 1) for hole in self.holes)
 
     def place_of(self, group: str) -> str:
-        """The place of a group: `place` of `place/hole`. Targets at one place belong together."""
+        """Return the place of a group: `place` of `place/hole`. Targets at one place belong together."""
         return group.rpartition("/")[0] or group
 
     # --- first values and counts
 
     def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:
-        """First values (4, 4) of unknown frames L and R, by number."""
+        """Return initial values (4, 4) of unknown frames L and R, by number."""
         return {}
 
     def first_target(self, p: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """First value (4, 4) of a target X: points p (n, 3) were measured against it and y (n, n_data) read."""
+        """Return the initial value (4, 4) of a target X, from points p (n, 3) and readings y (n, n_data) of it."""
         return point_frame(p.mean(axis=0))
 
     def first_numbers(self, P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-        """First values (n_numbers,) of the instrument's constants, once frames are placed; None: as they are."""
+        """Return initial values (n_numbers,) of the instrument's constants, with frames placed; None: unchanged."""
         return None
 
     def countable(self) -> Countable | None:
-        """What formulas need to count the identifiable parameters; None where there is none."""
+        """Return the data that the count formulas need; None if there is no formula."""
         return None
 
     def shown(self, groups: Iterable[str]) -> np.ndarray | None:
-        """For contacts with the targets of groups: conditions (k, 7) under which a displacement v, w of the robot's
-        world and a change λ of its size, p ↦ p + v + w × p + λ p, shows nothing: it leaves every known target where
-        it is. None for other kinds."""
+        """Return, for contacts with the targets of groups, conditions (k, 7) under which a displacement v, w of the
+        robot's world and a change λ of its size, p ↦ p + v + w × p + λ p, is not observable: it leaves every known
+        target in place. None for other kinds."""
         return None

@@ -1,4 +1,4 @@
-"""First values of a camera's and a board's frame from images: poses of the board, or all images of one marker."""
+"""Initial values of a camera's and a board's frame from images: poses of the board, or all images of one marker."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..model.batches import inverses
 from .start_values import StartData, frames_of_poses
 
 FEWEST = 22
-"""Images of a single marker from which camera and marker are placed at once: an image gives 2 of 38 equations."""
+"""Minimum number of images of one marker to place camera and marker: an image gives 2 of 38 equations."""
 
 
 def frames_of_boards(rows: StartData, in_hand: bool) -> dict[int, np.ndarray]:
-    """L and R from the pose of the board in every image that shows at least four points of it."""
+    """Find L and R from the pose of the board in every image that shows at least four points of it."""
     rays = _rays(rows)
     _, image = np.unique(rows.T.reshape(len(rows.T), 16), axis=0, return_inverse=True)
     first, poses = [], []
@@ -42,7 +42,7 @@ def frames_of_boards(rows: StartData, in_hand: bool) -> dict[int, np.ndarray]:
 
 
 def frames_of_marker(rows: StartData, in_hand: bool) -> dict[int, np.ndarray]:
-    """L and R from images of one marker.
+    """Find L and R from images of one marker.
 
     M A_i m ~ ray_i, with the pose M (3, 4) of the camera and the place m (4,) of the marker, is linear in their
     products; A_i is T_i, or its inverse where the camera is on the hand. Its last row leaves 39 of the 48 products.
@@ -71,7 +71,8 @@ def frames_of_marker(rows: StartData, in_hand: bool) -> dict[int, np.ndarray]:
 
 
 def board_pose(points: np.ndarray, rays: np.ndarray) -> np.ndarray | None:
-    """Pose (4, 4) of a board in the camera's frame from points (n, 3) of it and their rays (n, 2), x/z and y/z.
+    """Compute the pose (4, 4) of a board in the camera's frame from its points (n, 3) and their rays (n, 2), x/z
+    and y/z.
 
     Points in a plane give a homography, whose columns are two axes and the origin; others the whole projection.
     """
@@ -105,7 +106,7 @@ def board_pose(points: np.ndarray, rays: np.ndarray) -> np.ndarray | None:
 
 
 def _rays(rows: StartData) -> np.ndarray:
-    """x/z and y/z (n, 2) of what was read, distortion undone by a few fixed-point steps."""
+    """Return x/z and y/z (n, 2) of the readings, with distortion removed by a few fixed-point steps."""
     assert rows.numbers is not None
     fx, fy, cx, cy, k1, k2, p1, p2, k3 = rows.numbers.T[1:]
     seen = np.stack([(rows.y[:, 0] - cx) / fx, (rows.y[:, 1] - cy) / fy])

@@ -1,4 +1,4 @@
-"""Campaigns: what was measured, in which postures; bad rows set aside and named."""
+"""Data sets: readings with their postures; unusable rows are left out and reported."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from . import Measurement, measurement
 from .base import Remark
 
 FAR = 80.0
-"""A reading this many times the robot's size from the others is no reading of this robot."""
+"""Distance from the other readings, in units of the robot's size, beyond which a reading is not of this robot."""
 MOVED = 1e-6
-"""rad or m: a coordinate that changes by less has not moved."""
+"""Change, rad or m, below which a coordinate has not moved."""
 
 
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
-class Campaign:
+class Dataset:
     """Measurements of one kind with their postures.
 
     Attributes:
-        measurement: the kind, or its name.
+        measurement: kind of measurement, or its name.
         q: joint coordinates, (n, n_q), rad and m.
-        y: what was read, in the shape the kind says; NaN where a number is missing; None for contacts.
+        y: readings, in the shape that the kind requires; NaN where a number is missing; None for contacts.
         groups: a name for every posture, for kinds whose target depends on it (the socket it sits in).
-        name: what the campaign is called.
+        name: name of the data set.
         lines: row numbers the postures had when they were given, from 1; lines of `file` where there is one.
-        file: where it was read.
+        file: source file.
         approach: sign of every coordinate's last motion before it was measured, (n, n_q), 0 where it is not known;
             if None, rows are taken to be in the order in which they were measured.
-        account: what the columns of its file were taken for.
+        account: interpretation of the columns of its file.
     """
 
     measurement: Measurement
@@ -59,7 +59,7 @@ class Campaign:
         return len(self.q)
 
     def __repr__(self) -> str:
-        return f"<Campaign {self.name or 'without a name'}: {len(self)} postures, kind {self.measurement.kind}>"
+        return f"<Dataset {self.name or 'without a name'}: {len(self)} postures, kind {self.measurement.kind}>"
 
     @classmethod
     def unread(
@@ -69,8 +69,8 @@ class Campaign:
         groups: Sequence[str] = (),
         name: str = "",
         approach: np.ndarray | None = None,
-    ) -> Campaign:
-        """Postures (n, n_q) in which something could be measured, prepared, with zeros for readings."""
+    ) -> Dataset:
+        """Return a prepared data set of postures (n, n_q) that could be measured, with zeros as readings."""
         n = len(q)
         named = tuple(groups) if len(groups) or kind.grouped is None else ("",) * n
         y, lines = np.zeros((n, kind.n_seen, kind.n_data)), np.arange(1, n + 1)
@@ -78,15 +78,15 @@ class Campaign:
         return cls(kind, q, y, named, name or kind.kind, lines, approach=approach)
 
     def said_of_rows(self, rows: np.ndarray, words: str) -> str:
-        """Words about rows, by their `lines`: `data.csv: lines 3, 5 have no reading`, `tracker: row 3 has …`."""
+        """Return words about rows, by `lines`: `data.csv: lines 3, 5 have no reading`, `tracker: row 3 has …`."""
         where = f"{Path(self.file).name}: line" if self.file else f"{self.name}: row"
         several = len(rows) > 1
         verb, _, rest = words.partition(" ")
         verb = verb if several else {"have": "has", "are": "is", "repeat": "repeats"}.get(verb, verb)
         return f"{where}{'s' if several else ''} {first_of(rows, 8)} {verb} {rest}"
 
-    def only(self, rows: ArrayLike) -> Campaign:
-        """The campaign with some of its postures (numbers or booleans)."""
+    def only(self, rows: ArrayLike) -> Dataset:
+        """Return the campaign with some of its postures (numbers or booleans)."""
         chosen = np.asarray(rows)
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen
         groups = tuple(self.groups[k] for k in chosen) if self.groups else ()
@@ -97,9 +97,9 @@ class Campaign:
 
 
 def in_order(q: np.ndarray) -> np.ndarray:
-    """Sign of the last motion of every coordinate (n, n_q) where postures were measured one after the other.
+    """Return the sign of the last motion of every coordinate (n, n_q) for postures measured in this order.
 
-    What has not moved keeps its sign; the first posture, and what is not a number, has none.
+    A coordinate that has not moved keeps its sign; the first posture, and NaN, has none.
     """
     q = np.atleast_2d(np.asarray(q, dtype=float))
     columns = np.arange(q.shape[1])
@@ -111,12 +111,12 @@ def in_order(q: np.ndarray) -> np.ndarray:
 
 
 def _latest(true: np.ndarray) -> np.ndarray:
-    """Number of the last row up to each in which something was true, (n, k); 0 where it was in none."""
+    """Return the number of the last row up to each in which the condition was true, (n, k); 0 for none."""
     return np.maximum.accumulate(np.where(true, np.arange(len(true))[:, None], 0), axis=0)
 
 
 def sides(mechanism: Mechanism, approach: np.ndarray | None, n: int) -> np.ndarray:
-    """Sign of the last motion of every joint with one coordinate, (n, n_v), from that of coordinates (n, n_q)."""
+    """Return the sign of the last motion of joints with one coordinate, (n, n_v), from coordinates (n, n_q)."""
     side = np.zeros((n, mechanism.n_v))
     if approach is not None:
         for name, place in mechanism.q_slices.items():
@@ -125,24 +125,41 @@ def sides(mechanism: Mechanism, approach: np.ndarray | None, n: int) -> np.ndarr
     return side
 
 
-def prepared(campaigns: Campaign | Sequence[Campaign], mechanism: Mechanism) -> tuple[list[Campaign], list[str]]:
-    """Campaigns with checked arrays, rows that cannot be used left out, and notes that say which and why."""
-    given = [campaigns] if isinstance(campaigns, Campaign) else list(campaigns)
+def prepared(campaigns: Dataset | Sequence[Dataset], mechanism: Mechanism) -> tuple[list[Dataset], list[str]]:
+    """Return campaigns with checked arrays and without unusable rows, and notes that state which and why."""
+    given = [campaigns] if isinstance(campaigns, Dataset) else list(campaigns)
     if not given:
-        raise ShapeError("there are no measurements", element="data", remedy="Give a Campaign or a list of them")
+        raise ShapeError("there are no measurements", element="data", remedy="Give a Dataset or a list of them")
+    for campaign in given:
+        if not isinstance(campaign, Dataset):
+            raise ShapeError(
+                f"a {type(campaign).__name__} is not a dataset",
+                element="data",
+                remedy="Give a Dataset, or what read_dataset(file, robot) returns",
+            )
     ready, notes, remarks = [], [], []
+    seen: dict[tuple, str] = {}
     for number, campaign in enumerate(given, start=1):
         name = campaign.name or (f"campaign {number}" if len(given) > 1 else campaign.measurement.kind)
         checked, words = _prepared(replace(campaign, name=name), mechanism)
-        ready.append(checked)
         notes += words
+        earlier = [seen.get(key, "") for key in _keys(checked)]
+        seen |= dict.fromkeys(_keys(checked), Path(checked.file).name or checked.name)
+        for other in dict.fromkeys(filter(None, earlier)):
+            rows = np.array([source == other for source in earlier])
+            gone = "they are left out" if rows.sum() > 1 else "it is left out"
+            notes.append(f"{checked.said_of_rows(checked.lines[rows], f'repeat rows of {other}')}; {gone}")
+        if all(earlier):
+            continue
+        checked = checked.only([not source for source in earlier])
+        ready.append(checked)
         remarks += _outside_limits(checked, mechanism)
     for note in notes:
         warnings.warn(note, ZvenoWarning, stacklevel=3)
     return ready, [line for campaign in given for line in campaign.account] + notes + remarks
 
 
-def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[str]]:
+def _prepared(campaign: Dataset, mechanism: Mechanism) -> tuple[Dataset, list[str]]:
     q = mechanism.checked_q(campaign.q)
     if q.ndim != 2 or not len(q):
         raise ShapeError(f"has shape {q.shape}", element="q", remedy=f"Give (postures, {mechanism.n_q}) numbers")
@@ -172,7 +189,7 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
         *((remark.rows, remark.words) for remark in remarks if remark.left_out),
         _out_of_reach(campaign.measurement, q, y, mechanism),
         (~np.isfinite(y).any(axis=(1, 2)), "have no reading"),
-        (_repeated(q, y, groups), "repeat an earlier row"),
+        (_repeated(replace(campaign, q=q, y=y, groups=groups)), "repeat an earlier row"),
     ):
         rows = lines[bad & keep]
         if len(rows):
@@ -186,7 +203,7 @@ def _prepared(campaign: Campaign, mechanism: Mechanism) -> tuple[Campaign, list[
 
 
 def _out_of_reach(what: Measurement, q, y: np.ndarray, mechanism: Mechanism) -> tuple[np.ndarray, str]:
-    """Single rows so far from the others that no robot of this size was there; none where most of them are."""
+    """Find single rows too far from the others for a robot of this size; none if most rows are."""
     none = np.zeros(len(y), dtype=bool)
     if what.implicit or what.noises[0].unit != "m" or len(y) < 3:
         return none, ""
@@ -204,8 +221,8 @@ def _out_of_reach(what: Measurement, q, y: np.ndarray, mechanism: Mechanism) -> 
     return far, f"have readings more than {limit:.0f} m from the others, where no robot of this size gets"
 
 
-def _outside_limits(campaign: Campaign, mechanism: Mechanism) -> list[str]:
-    """A word about joint values that the robot is said not to have; they are used all the same."""
+def _outside_limits(campaign: Dataset, mechanism: Mechanism) -> list[str]:
+    """Return notes about joint values outside the limits; they are used all the same."""
     out = (campaign.q < mechanism.lower - 1e-3) | (campaign.q > mechanism.upper + 1e-3)
     remarks, units = [], coordinate_units(mechanism)
     for k in np.flatnonzero(out.any(axis=0)):
@@ -215,7 +232,7 @@ def _outside_limits(campaign: Campaign, mechanism: Mechanism) -> list[str]:
     return remarks
 
 
-def _approach(campaign: Campaign, q: np.ndarray) -> np.ndarray:
+def _approach(campaign: Dataset, q: np.ndarray) -> np.ndarray:
     if campaign.approach is None:
         return in_order(q)
     try:
@@ -227,7 +244,7 @@ def _approach(campaign: Campaign, q: np.ndarray) -> np.ndarray:
     return np.nan_to_num(given)
 
 
-def _groups(campaign: Campaign, n: int) -> tuple[str, ...]:
+def _groups(campaign: Dataset, n: int) -> tuple[str, ...]:
     if campaign.measurement.grouped is None and not len(campaign.groups):
         return ()
     if not len(campaign.groups):
@@ -237,12 +254,14 @@ def _groups(campaign: Campaign, n: int) -> tuple[str, ...]:
     return tuple(str(group) for group in campaign.groups)
 
 
-def _repeated(q, y, groups: Sequence[str]) -> np.ndarray:
-    """Rows equal in every number to an earlier one: copies, not repeated measurements."""
-    seen: set[tuple] = set()
-    out = np.zeros(len(q), dtype=bool)
-    for k in range(len(q)):
-        key = (q[k].tobytes(), y[k].tobytes(), groups[k] if groups else "")
-        out[k] = key in seen
-        seen.add(key)
-    return out
+def _repeated(campaign: Dataset) -> np.ndarray:
+    """Find rows equal in every number to an earlier one: copies, not repeated measurements."""
+    first: dict[tuple, int] = {}
+    return np.array([first.setdefault(key, k) < k for k, key in enumerate(_keys(campaign))])
+
+
+def _keys(campaign: Dataset) -> list[tuple]:
+    """Return all measured values of every row as keys: rows with equal keys are copies."""
+    groups = campaign.groups or ("",) * len(campaign)
+    rows = zip(campaign.q, campaign.y, groups, strict=True)
+    return [(repr(campaign.measurement), q.tobytes(), y.tobytes(), group) for q, y, group in rows]

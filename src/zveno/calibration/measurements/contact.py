@@ -1,4 +1,4 @@
-"""Postures brought into contact: joints of every type moved until what is measured touches its target."""
+"""Postures brought into contact: joints of every type are moved until the measured point touches its target."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from ...mechanism import Mechanism
+from ..model.loads import holding_torques
 from .fit_problem import FitProblem, instrument_numbers
 from .residual_slopes import residual_kernel
+
+TOLERANCE = 1e-12
+"""Residual of a posture in contact, in units of the robot's size."""
+STEPS = 30
+"""Maximum number of steps per posture."""
 
 
 def into_contact(
@@ -17,25 +23,21 @@ def into_contact(
     number: int,
     q: np.ndarray,
     many: Callable[[int], np.ndarray] | None = None,
-    tolerance: float = 1e-12,
     values: np.ndarray | None = None,
     compiled: bool = False,
-    steps: int = 30,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Postures moved, as little as needed, so that the robot has zero residual in every row of a part.
+    """Move postures, as little as needed, to zero residual in every row of a part.
 
     A measured contact leaves a residual with the nominal model; its derivatives there make more parameters look
     identifiable than are. Structure is decided where the residual is zero.
 
     Args:
-        problem: the rows; frames as they stand in it.
-        number: which part.
+        problem: the rows and the frames.
+        number: number of the part.
         q: postures to start from.
-        many: makes other random postures for rows that do not converge.
-        tolerance: of the residual, in units of the robot's size.
-        values: deviations of the model's parameters, (P,), where not the nominal robot is to touch.
+        many: generator of other random postures for rows that do not converge.
+        values: deviations of the model's parameters, (P,); the nominal robot if None.
         compiled: whether the pose comes from a kernel, where one is needed anyway.
-        steps: after which a posture is given up.
 
     Returns:
         The postures, and for each whether it touches.
@@ -51,12 +53,13 @@ def into_contact(
     for attempt in range(1 if many is None else 6):
         if attempt and many is not None:
             q[waiting] = many(len(waiting))
-        for _ in range(steps):
-            here = replace(part, tau=part.tau[waiting], side=part.side[waiting])
+        for _ in range(STEPS):
+            tau = holding_torques(problem.model, q[waiting])  # of where the robot is by now
+            here = replace(part, tau=tau, side=part.side[waiting])
             T, J = problem.poses(here, values, q[waiting], compiled)
             by_joints = problem.by_joints(here, values, q[waiting], J)
             r, by_T, *_ = kernel(T, *(values_of_rows[waiting] for values_of_rows in slots))
-            touching = abs(r).max(axis=1) < tolerance * length
+            touching = abs(r).max(axis=1) < TOLERANCE * length
             slope, r, waiting = (by_T @ by_joints)[~touching], r[~touching], waiting[~touching]
             if not len(waiting):
                 return q, np.ones(len(q), dtype=bool)

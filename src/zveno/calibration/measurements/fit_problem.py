@@ -1,6 +1,6 @@
-"""What is fitted: the rows of all campaigns with their residuals and derivatives by parameters and unknowns.
+"""Fit problem: the rows of all campaigns with their residuals and derivatives by parameters and unknowns.
 
-A `FitProblem` never changes. What a fit finds (parameters, frames, noise) is passed beside it.
+A `FitProblem` is immutable. Results of a fit (parameters, frames, noise) are passed beside it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import numpy as np
 from ..model.batches import displaced
 from ..model.kinematics import by_coordinates, frame_motion, other_joint_rates, pose_kernel, relative_motion
 from ..model.models import Model
-from .campaigns import Campaign
+from .campaigns import Dataset
 from .parts import Part as Part
-from .parts import Split as Split
 from .parts import Unknown as Unknown
 from .parts import instrument_numbers as instrument_numbers
 from .residual_slopes import residual_kernel
@@ -33,7 +32,7 @@ class FitProblem:
     component that was read, campaign after campaign, then known distances between targets.
 
     Attributes:
-        model, campaigns: what was measured.
+        model, campaigns: the robot model and its measurements.
         parts: the rows of every campaign.
         unknowns: frames that are estimated with the robot.
         frames: all known and unknown frames, (frames, 4, 4); first values of those that are unknown.
@@ -45,7 +44,7 @@ class FitProblem:
     """
 
     model: Model
-    campaigns: tuple[Campaign, ...]
+    campaigns: tuple[Dataset, ...]
     parts: tuple[Part, ...]
     unknowns: tuple[Unknown, ...]
     frames: np.ndarray
@@ -65,12 +64,12 @@ class FitProblem:
 
     @property
     def n_rows(self) -> int:
-        """Scalar rows."""
+        """Number of scalar rows."""
         return len(self.noise)
 
     @cached_property
     def n_columns(self) -> int:
-        """Parameters and displacements of unknowns."""
+        """Number of parameters and displacements of unknowns."""
         return len(self.model.terms) + sum(len(unknown.free) for unknown in self.unknowns)
 
     @cached_property
@@ -86,21 +85,21 @@ class FitProblem:
 
     @cached_property
     def nominal(self) -> np.ndarray:
-        """Deviations of a robot as drawn: zeros (P,), not to be written to."""
+        """Deviations of the nominal robot: zeros (P,), read-only."""
         values = np.zeros(len(self.model.terms))
         values.setflags(write=False)
         return values
 
     def by_row(self, values: np.ndarray, otherwise: float) -> np.ndarray:
-        """Values (data rows,) of every scalar row, (rows,); `otherwise` for known distances."""
+        """Return the values (data rows,) for every scalar row, (rows,); `otherwise` for known distances."""
         return np.concatenate([values, [otherwise]])[self.row]
 
     def by_noise(self, values: np.ndarray, otherwise: float) -> np.ndarray:
-        """Values (noises,) of every scalar row, (rows,); `otherwise` for known distances."""
+        """Return the values (noises,) for every scalar row, (rows,); `otherwise` for known distances."""
         return np.concatenate([values, [otherwise]])[self.noise]
 
     def columns_of(self, wanted: bool | None = None) -> list[int]:
-        """Columns of unknowns: all, only wanted ones, or only nuisance parameters."""
+        """Return the columns of unknowns: all, only wanted ones, or only nuisance parameters."""
         return [
             unknown.start + k
             for unknown in self.unknowns
@@ -110,12 +109,12 @@ class FitProblem:
 
     @cached_property
     def unknown_at(self) -> dict[int, Unknown]:
-        """Unknowns by the number of their frame."""
+        """Unknowns by frame number."""
         return {unknown.frame: unknown for unknown in self.unknowns}
 
     @cached_property
     def _displacements(self) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the frame and of its displacement that every column of the unknowns is."""
+        """Numbers of the frame and of its displacement for every column of the unknowns."""
         pairs = [(unknown.frame, axis) for unknown in self.unknowns for axis in unknown.free]
         frame, axis = np.array(pairs, dtype=int).reshape(-1, 2).T
         return frame, axis
@@ -123,7 +122,7 @@ class FitProblem:
     # --- other first values, other rows
 
     def placed(self, frames: np.ndarray | Mapping[str, np.ndarray]) -> FitProblem:
-        """The problem with other first values: of all frames, (frames, 4, 4), or of unknowns by label."""
+        """Return the problem with other initial values: of all frames, (frames, 4, 4), or of unknowns by label."""
         if isinstance(frames, Mapping):
             given, frames = frames, self.frames.copy()
             for unknown in self.unknowns:
@@ -132,11 +131,11 @@ class FitProblem:
         return replace(self, frames=np.array(frames))
 
     def labelled(self, frames: np.ndarray) -> dict[str, np.ndarray]:
-        """Frames (4, 4) of the unknowns by label."""
+        """Return the frames (4, 4) of the unknowns by label."""
         return {unknown.label: frames[unknown.frame] for unknown in self.unknowns}
 
     def with_parts(self, parts: Sequence[Part]) -> FitProblem:
-        """The problem with other postures or readings; as many numbers must have been read."""
+        """Return the problem with other postures or readings; the number of values read must be the same."""
         return replace(self, parts=tuple(parts))
 
     # --- values
@@ -151,7 +150,7 @@ class FitProblem:
         compiled: bool = True,
         exact: bool = False,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Residuals (..., M) of all rows and their derivatives (..., M, columns).
+        """Return residuals (..., M) of all rows and their derivatives (..., M, columns).
 
         Args:
             values: deviations of the model's parameters, (..., P).
@@ -184,7 +183,7 @@ class FitProblem:
     def poses(
         self, part: Part, values: np.ndarray, q: np.ndarray, compiled: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """T (..., n, 4, 4) and J (..., n, 6, P) of a part's frame in every posture."""
+        """Return T (..., n, 4, 4) and J (..., n, 6, P) of a part's frame in every posture."""
         motion = self._motion(part.frame, values, q, part, compiled)
         if not part.seen_from:
             return motion
@@ -196,8 +195,8 @@ class FitProblem:
         return frame_motion(self.model, frame, q, values, part.tau, part.side)
 
     def rows_of(self, part: Part, T: np.ndarray, frames: np.ndarray, exact: bool = False) -> tuple[np.ndarray, ...]:
-        """Residuals (..., rows, m) of a part, and derivatives by displacements of T (..., rows, 4, 4), L, R and X,
-        (..., rows, m, 6), and by the constants of the instrument.
+        """Return residuals (..., rows, m) of a part, and derivatives by displacements of T (..., rows, 4, 4), L, R
+        and X, (..., rows, m, 6), and by the constants of the instrument.
 
         Args:
             part, T: the rows, and the pose of the measured frame in each.
@@ -213,7 +212,7 @@ class FitProblem:
         return residual_kernel(type(kind))(T, *slots, y, *numbers)
 
     def by_joints(self, part: Part, values: np.ndarray, q: np.ndarray, by_values: np.ndarray) -> np.ndarray:
-        """Derivatives (n, 6, n_v) of a part's frame by joint velocities, for joints of all types.
+        """Return derivatives (n, 6, n_v) of a part's frame by joint velocities, for joints of all types.
 
         Args:
             part, values, q: as for `poses`.
@@ -232,13 +231,13 @@ class FitProblem:
         return rates + others
 
     def moved(self, frames: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """Frames after a step (..., columns) of the unknowns."""
+        """Return the frames after a step (..., columns) of the unknowns."""
         d = np.zeros((*step.shape[:-1], len(self.frames), 6))
         d[(..., *self._displacements)] = step[..., len(self.model.terms) :]
         return displaced(frames, d)
 
     def _slopes(self, part: Part, by_T, by_values, by_slots, chosen: np.ndarray, place: np.ndarray) -> np.ndarray:
-        """Derivatives (..., rows, m, columns) of a part by parameters and unknowns."""
+        """Return derivatives (..., rows, m, columns) of a part by parameters and unknowns."""
         shape = by_T.shape[:-1]
         of_model = chosen < len(self.model.terms)
         # The rows of a posture follow each other: one product a posture.
@@ -264,7 +263,7 @@ class FitProblem:
         return full
 
     def _constrain(self, r: np.ndarray, J: np.ndarray, frames: np.ndarray, place: np.ndarray):
-        """Residuals and derivatives of known distances between points."""
+        """Fill in residuals and derivatives of known distances between points."""
         ends = np.array([(a, b) for a, b, *_ in self.constraints])
         points = frames[..., :3, 3]
         d = points[..., ends[:, 0], :] - points[..., ends[:, 1], :]

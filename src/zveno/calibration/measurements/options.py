@@ -1,6 +1,6 @@
-"""Options of a kind of measurement as a file or the command line writes them: `# mount = world`, `distance=50`.
+"""Options of a kind of measurement in a file or on the command line: `# mount = world`, `distance=50`.
 
-Every field of a kind that people may set declares how its text is read:
+Every field of a kind that users may set declares a reader for its text:
 `field(default="world", metadata=options.WORD)`.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import ModelError
 
 Reader = Callable[[str, float], Any]
-"""(text, metres in the file's unit of length) → value, or ValueError with what is expected."""
+"""Reader (text, metres in the file's unit of length) → value; raises ValueError with the expected format."""
 NO = ("no", "false", "0")
 
 
@@ -25,11 +25,11 @@ METRES: dict[str, Reader] = {"read": lambda text, length: float(_numbers(text, "
 DIRECTION: dict[str, Reader] = {"read": lambda text, length: _triples(text).ravel()}
 POINT: dict[str, Reader] = {"read": lambda text, length: _triples(text).ravel() * length}
 POINTS: dict[str, Reader] = {"read": lambda text, length: _triples(text) * length}
-"""A word as it stands, yes or no, a length, three numbers without a unit, three lengths, three for every point."""
+"""Readers: a word, yes or no, a length, three numbers without a unit, three lengths, three lengths per point."""
 
 
 def numbers(count: int | None = None, lengths: slice = slice(0)) -> dict[str, Reader]:
-    """So many numbers, or any; those of `lengths` are lengths."""
+    """Return a reader of `count` numbers, or of any; those of `lengths` are lengths."""
 
     def read(text: str, length: float) -> np.ndarray:
         expected = "numbers" if count is None else f"{count} numbers"
@@ -43,7 +43,7 @@ def numbers(count: int | None = None, lengths: slice = slice(0)) -> dict[str, Re
 
 
 def by_name(count: int, lengths: slice) -> dict[str, Reader]:
-    """`front 0 0 1 120; left 0 1 0 300`: names with so many numbers each; those of `lengths` are lengths."""
+    """Return a reader of `front 0 0 1 120; left 0 1 0 300`: names with `count` numbers, lengths at `lengths`."""
 
     def read(text: str, length: float) -> dict[str, np.ndarray]:
         expected = f"names with {count} numbers each, parted by semicolons"
@@ -61,12 +61,12 @@ def by_name(count: int, lengths: slice) -> dict[str, Reader]:
 
 
 def option_names(cls: type) -> list[str]:
-    """Names of the options that a file may give to a kind."""
+    """Return the names of the options that a file may give to a kind."""
     return [option.name for option in fields(cls) if "read" in option.metadata]
 
 
 def read_options(cls: type, settings: Mapping[str, str], length: float, file: str) -> dict[str, Any]:
-    """Values of the options of a kind that are among the settings of a file."""
+    """Read the options of a kind from the settings of a file."""
     values = {}
     for option in fields(cls):
         if option.name in settings and "read" in option.metadata:

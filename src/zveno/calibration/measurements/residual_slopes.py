@@ -1,4 +1,4 @@
-"""The residual of a kind of measurement with its derivatives by small displacements of the frames it depends on."""
+"""Residual of a kind of measurement with its derivatives by small displacements of the frames it depends on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from ...kernels import derivatives
-from ...kernels.door import compiled
+from ...kernels.compile import compiled
 from ...kernels.kernel import Kernel
 from ...kernels.program import Program
 from ...kernels.trace import call, trace
@@ -18,7 +18,7 @@ _TWISTS = {f"d{name}": (6,) for name in FRAMES}
 
 
 def residual_kernel(kind: type[Measurement]) -> Kernel:
-    """(T, L, R, X, y) → residual (m,) and its derivatives (m, 6) by body twists of T, L, R and X.
+    """Build the kernel (T, L, R, X, y) → residual (m,) and its derivatives (m, 6) by body twists of T, L, R and X.
 
     Kinds whose instrument has constants take them, c (n_numbers,), last, and have derivatives by them, too.
 
@@ -42,13 +42,13 @@ def residual_and_slopes(
     y: np.ndarray,
     c: np.ndarray | None = None,
 ) -> tuple[np.ndarray, ...]:
-    """What `residual_kernel` computes, for one row."""
+    """Compute the outputs of `residual_kernel` for one row."""
     numbers = () if c is None else (c,)
     return call(_displaced(kind), T, L, R, X, y, *numbers, *[np.zeros(6)] * len(_TWISTS))
 
 
 def _read(kind: type[Measurement]) -> dict[str, tuple[int, ...]]:
-    """Inputs beside the frames."""
+    """Return the shapes of the inputs other than frames."""
     return {"y": (kind.n_data,)} | ({"c": (kind.n_numbers,)} if kind.n_numbers else {})
 
 
@@ -65,7 +65,7 @@ def _displaced(kind: type[Measurement]) -> Program:
 
 
 def _near_one(d):
-    """1 + d^: a displacement by a small body twist, right to first order."""
+    """Return 1 + d^: a displacement by a small body twist, right to first order."""
     one, zero = 1.0, 0.0
     return np.array(
         [

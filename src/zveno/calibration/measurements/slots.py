@@ -1,4 +1,4 @@
-"""What a kind of measurement is made of: unknown frames and numbers, noise, and remarks about rows."""
+"""Elements of a kind of measurement: unknown frames and numbers, noise, and remarks about rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Noise:
     """Components of a residual that share one standard deviation.
 
     Attributes:
-        name, unit: what it is called, and "m" or "rad".
+        name, unit: its name, and "m" or "rad".
         rows: the components. They are independent: as many as the reading has degrees of freedom.
         typical: standard deviation with usual instruments, in `unit`: taken where none is given or estimated.
         numbers: of the reading, which they depend on all together; each on the one at its own place if None.
@@ -42,12 +42,12 @@ class Noise:
 
 @dataclass(frozen=True, eq=False)
 class Remark:
-    """What people should know about some postures of a campaign.
+    """Remark for the user about some postures of a campaign.
 
     Attributes:
-        rows: which, (n,) booleans.
-        words: goes on after "rows 3, 5".
-        left_out: whether they cannot be used.
+        rows: the postures concerned, (n,) booleans.
+        words: text that follows "rows 3, 5".
+        left_out: whether they are excluded.
     """
 
     rows: np.ndarray
@@ -57,11 +57,11 @@ class Remark:
 
 @dataclass(frozen=True, eq=False)
 class Countable:
-    """What the formulas of document 001 for numbers of identifiable parameters need to know of a kind.
+    """Data of a kind for the formulas of document 001 that count identifiable parameters.
 
     Attributes:
         point: the measured point of the frame, (3,); None where whole poses are measured.
-        relative: whether the frame it is seen from is unknown and of no interest.
+        relative: whether the frame it is seen from is an unknown nuisance parameter.
     """
 
     point: np.ndarray | None
@@ -69,21 +69,21 @@ class Countable:
 
     @classmethod
     def of(cls, kind: Measurement) -> Countable:
-        """Of a kind that measures the one thing it sees on the frame."""
+        """Build the count data of a kind that measures a single thing on the frame."""
         place = kind.right[0].value
         return cls(np.zeros(3) if place is None else place[:3, 3], False)
 
 
 @dataclass(frozen=True, eq=False)
 class Slot:
-    """One of L, R, X of a measurement: its label, displacements that are free, and where it is first thought to be.
+    """One of L, R, X of a measurement: its label, free displacements and initial value.
 
     Attributes:
-        label: unknowns of one label are one and the same in all campaigns.
+        label: unknowns with the same label are one frame in all campaigns.
         free: numbers among Tx Ty Tz Rx Ry Rz; empty if it is known.
         value: (4, 4), its value, or the first guess; None where a guess must be made from the data.
-        wanted: whether it counts among the parameters found (a camera's mounting), or is only in the way.
-        names, units: of the three numbers that its translation stands for, where it is not a place.
+        wanted: whether it counts among the parameters found (a camera's mounting), or is a nuisance parameter.
+        names, units: of the three numbers that its translation holds, if it is not a place.
     """
 
     label: str
@@ -96,14 +96,14 @@ class Slot:
 
 @dataclass(frozen=True)
 class Number:
-    """A constant of the instrument: the length of a ball bar, the focal length of a camera.
+    """Constant of the instrument: the length of a ball bar, the focal length of a camera.
 
     Attributes:
         name: unknown ones are called `label.name`.
         value: as given, or a first value.
         unit: "m", "px" or "1".
         free: whether it is estimated.
-        given: whether the value is more than a place holder.
+        given: whether the value is more than a placeholder.
     """
 
     name: str
@@ -114,33 +114,33 @@ class Number:
 
 
 SAME_SIZE = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
-"""The condition, as of `Measurement.shown`, that a length stays."""
+"""Condition, as of `Measurement.shown`, that a length stays constant."""
 KNOWN = Slot("world", (), np.eye(4))
 
 
 def stays_point(x: ArrayLike) -> np.ndarray:
-    """Conditions (3, 7), as of `Measurement.shown`, under which a point stays: v + w × x + λ x = 0."""
+    """Return conditions (3, 7), as of `Measurement.shown`, under which a point stays: v + w × x + λ x = 0."""
     point = np.asarray(x, dtype=float)
     return np.column_stack([np.eye(3), -skew(point), point])
 
 
 def stays_plane(T: np.ndarray) -> np.ndarray:
-    """Conditions (4, 7) under which a plane stays, z its normal n and p one of its points: n × w = 0, and
-    n · v + λ n · p = 0."""
+    """Return conditions (4, 7) under which a plane stays, z its normal n and p one of its points: n × w = 0, and n
+    · v + λ n · p = 0."""
     n = T[:3, 2]
     turned = np.column_stack([np.zeros((3, 3)), skew(n), np.zeros(3)])
     return np.concatenate([turned, [[*n, 0.0, 0.0, 0.0, n @ T[:3, 3]]]])
 
 
 def stays_line(T: np.ndarray) -> np.ndarray:
-    """Conditions (6, 7) under which a line along z stays: its direction does, and a point of it moves along it."""
+    """Return conditions (6, 7) under which a line along z stays: its direction does, and a point moves along it."""
     across = skew(T[:3, 2])
     turned = np.column_stack([np.zeros((3, 3)), across, np.zeros(3)])
     return np.concatenate([turned, across @ stays_point(T[:3, 3])])
 
 
 def frame_slot(given: str | ArrayLike, label: str, wanted: bool = False) -> Slot:
-    """A slot for a whole frame: "world" is known and identity, another word an unknown, a (4, 4) array is known."""
+    """Return a slot for a frame: "world" is the identity, another word an unknown, a (4, 4) array is known."""
     if isinstance(given, str):
         return KNOWN if given == "world" else Slot(given, ALL_SIX, None, wanted)
     T = np.asarray(given, dtype=float)
@@ -150,10 +150,10 @@ def frame_slot(given: str | ArrayLike, label: str, wanted: bool = False) -> Slot
 
 
 def point_frame(p: ArrayLike) -> np.ndarray:
-    """A frame at a point with the axes of its surroundings."""
+    """Return a frame at a point with the axes of its parent."""
     return transform(None, np.asarray(p, dtype=float))
 
 
 def known_first(known: Iterable[str], names: tuple[str, ...]) -> tuple[str, ...]:
-    """As many names of groups, those of known targets first."""
+    """Return as many group names, those of known targets first."""
     return tuple(dict.fromkeys((*known, *names)))[: len(names)]

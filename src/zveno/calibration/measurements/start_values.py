@@ -1,4 +1,4 @@
-"""First values of unknown frames and targets in closed form, from poses of the nominal robot and readings."""
+"""Closed-form initial values of unknown frames and targets, from poses of the nominal robot and readings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..model.batches import inverses
 
 @dataclass(frozen=True, eq=False)
 class StartData:
-    """Complete rows of one campaign, from which its unknown frames L and R are placed.
+    """Complete rows of one campaign that place its unknown frames L and R.
 
     Attributes:
         T: poses (n, 4, 4) of the measured frame of the nominal robot.
@@ -42,12 +42,12 @@ class StartData:
     numbers: np.ndarray | None = None
 
     def seen(self, frames: np.ndarray) -> np.ndarray:
-        """T R of every row."""
+        """Return T R of every row."""
         return self.T @ frames[self.right]
 
 
 def hand_eye(T: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """L and R with Y_i = L T_i R: rotations from one null vector, then translations by least squares.
+    """Find L and R with Y_i = L T_i R: rotations from one null vector, then translations by least squares.
 
     R_Lᵀ R_Y = R_T R_R is linear in the 18 entries of both rotations.
     """
@@ -65,7 +65,7 @@ def hand_eye(T: np.ndarray, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def frames_of_poses(rows: StartData, Y: np.ndarray) -> dict[int, np.ndarray]:
-    """L and R where whole poses Y (n, 4, 4) were read."""
+    """Find L and R from readings of whole poses Y (n, 4, 4)."""
     frames = rows.frames
     if rows.find_left is not None and rows.find_right:
         return dict(zip((rows.find_left, rows.find_right[0]), hand_eye(rows.T, Y), strict=True))
@@ -77,7 +77,7 @@ def frames_of_poses(rows: StartData, Y: np.ndarray) -> dict[int, np.ndarray]:
 
 
 def frames_of_points(rows: StartData) -> dict[int, np.ndarray]:
-    """L, and points fixed in the measured frame, where positions were read: one after the other, in turns."""
+    """Find L, and points fixed in the measured frame, from readings of positions, alternately."""
     if rows.find_left is None:
         return {}
     frames = rows.frames.copy()
@@ -93,7 +93,7 @@ def frames_of_points(rows: StartData) -> dict[int, np.ndarray]:
 
 
 def sphere_centre(p: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """c with |p_i − c| = d_i by linear least squares: differences of the squared equations.
+    """Find c with |p_i − c| = d_i by linear least squares: differences of the squared equations.
 
     Points that lie nearly in a plane leave two mirror images; the one the data prefer is taken.
     """
@@ -112,17 +112,17 @@ def sphere_centre(p: np.ndarray, d: np.ndarray) -> np.ndarray:
 
 
 def aligned(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The proper rigid transform nearest to b_i = T a_i (never a reflection)."""
+    """Return the proper rigid transform nearest to b_i = T a_i (never a reflection)."""
     ca, cb = a.mean(axis=0), b.mean(axis=0)
     R = turn(a - ca, b - cb)
     return transform(R, cb - R @ ca)
 
 
 def turn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The rotation nearest to b_i = R a_i."""
+    """Return the rotation nearest to b_i = R a_i."""
     return nearest_rotation(b.T @ a)
 
 
 def mean_frame(T: np.ndarray) -> np.ndarray:
-    """The rotation nearest to all, and the median of the origins."""
+    """Return the rotation nearest to all, and the median of the origins."""
     return transform(nearest_rotation(T[:, :3, :3].sum(axis=0)), np.median(T[:, :3, 3], axis=0))

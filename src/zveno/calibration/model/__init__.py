@@ -1,1 +1,1 @@
-"""The geometric model that is calibrated: a product of elementary transforms, its kinematics and joint terms."""
+"""Geometric model for calibration: a product of elementary transforms, its kinematics and joint terms."""

@@ -1,15 +1,15 @@
-"""Small operations on batches of vectors and rigid transforms, (..., 3) and (..., 4, 4)."""
+"""Operations on batches of vectors and rigid transforms, (..., 3) and (..., 4, 4)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 _SKEW = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0.0]])
-"""Turns w into the entries of w×."""
+"""Matrix that maps w to the entries of w×."""
 
 
 def inverses(T: np.ndarray) -> np.ndarray:
-    """T⁻¹ of each."""
+    """Return the inverse of each transform."""
     out = np.zeros_like(T)
     Rt = np.swapaxes(T[..., :3, :3], -1, -2)
     out[..., :3, :3] = Rt
@@ -19,12 +19,12 @@ def inverses(T: np.ndarray) -> np.ndarray:
 
 
 def skews(a: np.ndarray) -> np.ndarray:
-    """a× (..., 3, 3) of vectors (..., 3)."""
+    """Return a× (..., 3, 3) of vectors (..., 3)."""
     return (a @ _SKEW).reshape(*a.shape, 3)
 
 
 def displaced(T: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """T moved by small body displacements d (..., 6): translated, then turned by a rotation vector."""
+    """Return T moved by small body displacements d (..., 6): translated, then turned by a rotation vector."""
     w = d[..., 3:]
     K = skews(w)
     half = 0.5 * np.sqrt(np.einsum("...i,...i", w, w))[..., None, None] + 1e-30

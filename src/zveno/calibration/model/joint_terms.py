@@ -1,4 +1,4 @@
-"""Joint terms: gear ratio, compliance, eccentricity, ovality and hysteresis. Only this module knows them.
+"""Joint terms: gear ratio, compliance, eccentricity, ovality and hysteresis. They are defined only in this module.
 
 A joint whose encoder reads a is at a + offset + Σ p_k f_k(a, load, side): a term is a parameter times a known
 function. The side is the sign of its last motion, 0 where that is not known.
@@ -11,19 +11,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import unknown_name
-from ...kernels import math as zm
+from ...kernels import ops as zm
 
 
 @dataclass(frozen=True)
 class JointTerm:
-    """One parameter of a joint.
+    """Parameter of a joint.
 
     Attributes:
-        word: what people ask for; some words have two terms.
+        word: name in a request; some words have two terms.
         letters: of its name: `Cq2`.
-        units: of a joint that slides and of one that turns; None where there is none.
-        size: what a parameter usually is, in those units, to begin with.
-        shift: f(a, load, side), of the reading, of the torque or force that holds the joint, and of the sign of its
+        units: of a prismatic and of a revolute joint; None where there is none.
+        size: initial typical size of the parameter, in those units.
+        shift: f(a, load, side) of the reading, of the torque or force that holds the joint, and of the sign of its
             last motion.
     """
 
@@ -44,10 +44,10 @@ JOINT_TERMS = (
     JointTerm("hysteresis", "H", ("m", "rad"), (1e-4, 2e-4), lambda a, load, side: side),
 )
 """Wrong gear ratios; joints that yield under load (net of what the controller corrects); encoders and gears that
-are off centre, with an error once a turn; oval ones (strain wave gears), with one twice a turn; and backlash or
+are off centre, with an error once per turn; oval ones (strain wave gears), twice per turn; and backlash or
 hysteresis, by which a joint stops before the place it was sent to, on the side it comes from if H is negative."""
 HYSTERESIS = "hysteresis"
-"""The word of the term that depends on where a joint came from."""
+"""Word of the term that depends on the direction of approach of a joint."""
 WORDS = tuple(dict.fromkeys(term.word for term in JOINT_TERMS))
 IN_WORDS = {
     "gear": "gear ratios that are off",
@@ -59,7 +59,7 @@ IN_WORDS = {
 
 
 def terms_of(words: Sequence[str]) -> list[JointTerm]:
-    """The terms of some words, in the order of the table."""
+    """Return the terms of some words, in the order of the table."""
     for word in words:
         if word not in WORDS:
             raise unknown_name("joint term", word, WORDS)
@@ -67,6 +67,6 @@ def terms_of(words: Sequence[str]) -> list[JointTerm]:
 
 
 def words_of(names: Iterable[str]) -> tuple[str, ...]:
-    """The words of terms by their names: `Cq2` is a compliance. Other names have none."""
+    """Return the words of terms by their names: `Cq2` is a compliance. Other names have none."""
     letters = {name.partition("q")[0] for name in names if "q" in name}
     return tuple(dict.fromkeys(term.word for term in JOINT_TERMS if term.letters in letters))

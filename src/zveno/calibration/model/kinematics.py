@@ -1,4 +1,4 @@
-"""Pose of a frame of a model and its derivative by every parameter, for batches of floats or one traced state.
+"""Pose of a model frame and its derivative by every parameter, for batches of floats or one traced state.
 
 Everything is written in elementary operations on components, so the same lines run on arrays over postures and
 on the scalars of a trace.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...kernels import math as zm
-from ...kernels.door import compiled
+from ...kernels import ops as zm
+from ...kernels.compile import compiled
 from ...kernels.kernel import Kernel
 from .models import Block, Model, Move
 
@@ -22,7 +22,7 @@ def frame_motion(
     tau: np.ndarray | None = None,
     side: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """T (..., 4, 4) of a frame in the world and J (..., 6, P) with T⁻¹ dT = [v, w] = J d(values).
+    """Return T (..., 4, 4) of a frame in the world and J (..., 6, P) with T⁻¹ dT = [v, w] = J d(values).
 
     Args:
         model: the model.
@@ -37,8 +37,8 @@ def frame_motion(
 
 
 def _walked(model: Model, frame: str, q, values, tau, side=None):
-    """Axes and origin of a frame in the world; for every parameter on the way (number, kind, direction, origin,
-    factor); and joints of other types with the axes and origin behind them."""
+    """Return axes and origin of a frame in the world; for every parameter on the path (number, kind, direction,
+    origin, factor); and joints of other types with the axes and origin behind them."""
     columns, p = list(_EYE), (0.0, 0.0, 0.0)
     screws: list[tuple[int, str, tuple, tuple, object]] = []
     passed = []
@@ -53,9 +53,9 @@ def _walked(model: Model, frame: str, q, values, tau, side=None):
 
 
 def pose_kernel(model: Model, frame: str) -> Kernel:
-    """(q, values, tau, side) → T (4, 4) and J (6, P) of `frame_motion`, compiled for batches.
+    """Compile (q, values, tau, side) → T (4, 4) and J (6, P) of `frame_motion` for batches.
 
-    Parameters are inputs: a fit, another strategy or another robot state never compiles again.
+    Parameters are inputs: a fit, another strategy or another robot state needs no recompilation.
     """
     n_v = model.mechanism.n_v
     inputs = {"q": (model.mechanism.n_q,), "values": (len(model.terms),), "tau": (n_v,), "side": (n_v,)}
@@ -66,8 +66,8 @@ def pose_kernel(model: Model, frame: str) -> Kernel:
 def relative_motion(
     T_world_b: np.ndarray, J_b: np.ndarray, T_world_a: np.ndarray, J_a: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pose (..., 4, 4) of a frame a in another one, b, and its body twist J (..., 6, k), from those of both in the
-    world: T⁻¹ dT = J_a − Ad(T⁻¹) J_b. Entries may be traced."""
+    """Return the pose (..., 4, 4) of a frame a in another one, b, and its body twist J (..., 6, k), from those of
+    both in the world: T⁻¹ dT = J_a − Ad(T⁻¹) J_b. Entries may be traced."""
     Rt = np.swapaxes(T_world_b[..., :3, :3], -1, -2)
     R = Rt @ T_world_a[..., :3, :3]
     p = (Rt @ (T_world_a[..., :3, 3] - T_world_b[..., :3, 3])[..., None])[..., 0]
@@ -146,7 +146,7 @@ def _combined(columns, weights):
 
 
 def _turned(columns, axis: int, c, s):
-    """Columns of R · R_axis(angle)."""
+    """Return the columns of R · R_axis(angle)."""
     j, k = (axis + 1) % 3, (axis + 2) % 3
     a, b = columns[j], columns[k]
     turned = list(columns)
@@ -194,9 +194,9 @@ def _assembled(model: Model, columns, p, screws, batch):
 
 
 def by_coordinates(model: Model, by_offsets: np.ndarray) -> np.ndarray:
-    """Derivatives (..., n_v) by joint coordinates from those by the offsets of `model.axes`, (..., axes).
+    """Return derivatives (..., n_v) by joint coordinates from those by the offsets of `model.axes`, (..., axes).
 
-    A coordinate does what the offset of its joint does, and what those of joints that follow it do.
+    A coordinate acts as the offset of its joint, and as the offsets of the joints that mimic it.
     """
     total = np.zeros((*by_offsets.shape[:-1], model.mechanism.n_v), dtype=by_offsets.dtype)
     for k, move in enumerate(model.axes):
@@ -207,7 +207,8 @@ def by_coordinates(model: Model, by_offsets: np.ndarray) -> np.ndarray:
 def other_joint_rates(
     model: Model, frame: str, q: np.ndarray, values: np.ndarray, tau: np.ndarray | None = None
 ) -> np.ndarray:
-    """(..., 6, n_v) body twists [v, w] of a frame by velocities of joints that are neither revolute nor prismatic.
+    """Return body twists [v, w] (..., 6, n_v) of a frame by velocities of joints that are neither revolute nor
+    prismatic.
 
     Such joints (universal, planar, spherical, …) have no terms of their own; columns of other joints are zero.
     Arguments as for `frame_motion`, floats.

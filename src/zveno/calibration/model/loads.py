@@ -1,4 +1,4 @@
-"""Gravity torques of a robot at rest, also of one whose masses are not known."""
+"""Gravity torques of a robot at rest, including robots with unknown masses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...spatial.inertia import from_pseudo_inertia
 from .models import Model
 
 DENSITY = 10.0
-"""kg/m of links that nobody has weighed: that of arms for payloads of some kilograms."""
+"""Assumed density, kg/m, of links with unknown mass: that of arms for payloads of some kilograms."""
 
 
 MODEL, RODS = "model", "rods"
@@ -25,19 +25,19 @@ MODEL, RODS = "model", "rods"
 
 @lru_cache(maxsize=8)
 def gravity(mechanism: Mechanism, loads: str = MODEL) -> Callable[[np.ndarray], np.ndarray]:
-    """q → torques (..., n_v) that hold the robot at rest, with its `loaded` links."""
+    """Return the function q → torques (..., n_v) that hold the robot at rest, with its `loaded` links."""
     return RobotFunctions(loaded(mechanism, loads)).gravity_torque
 
 
 def holding_torques(model: Model, q: np.ndarray) -> np.ndarray:
-    """Torques (..., n_v) under which joints of a model yield at rest; zeros where it has no compliance."""
+    """Return torques (..., n_v) under which joints of a model yield at rest; zeros if it has no compliance."""
     if model.yields:
         return gravity(model.mechanism, model.loads)(q)
     return np.zeros((*q.shape[:-1], model.mechanism.n_v))
 
 
 def has_masses(mechanism: Mechanism) -> bool:
-    """Whether any link that moves has a mass that can be."""
+    """Return True if any moving link has a physically valid mass."""
     impossible = impossible_loads(mechanism)
     return any(
         link.inertia_given and link.inertia[0] and link.name not in impossible for link in mechanism.links[1:]
@@ -45,13 +45,13 @@ def has_masses(mechanism: Mechanism) -> bool:
 
 
 def loads_to_try(mechanism: Mechanism) -> tuple[str, ...]:
-    """Loads that joints may yield under, the likelier first."""
+    """Return the loads that joints may yield under, the likelier first."""
     return (MODEL, RODS) if has_masses(mechanism) else (RODS,)
 
 
 def loaded(mechanism: Mechanism, loads: str = MODEL) -> Mechanism:
-    """The mechanism with the masses of its model, as far as they can be; or, where there are none or `loads` says
-    so, with uniform rods from every joint to the next ones and to frames.
+    """Return the mechanism with the physically valid masses of its model; or, if there are none or `loads` says so,
+    with uniform rods from every joint to the next ones and to frames.
 
     How stiff joints are is then known only up to how heavy the links really are; where they yield is not affected,
     as only the product of both counts.
@@ -79,7 +79,7 @@ def _without_mass(link):
 
 
 def _with_rod(link, end: np.ndarray):
-    """A link with a rod from its origin to a point; its pseudo-inertia is ∫ (s e, 1)(s e, 1)ᵀ dm."""
+    """Return a link with a rod from its origin to a point; its pseudo-inertia is ∫ (s e, 1)(s e, 1)ᵀ dm."""
     mass = DENSITY * float(np.linalg.norm(end))
     P = np.block([[np.outer(end, end) / 3.0, end[:, None] / 2.0], [end[None] / 2.0, np.ones((1, 1))]])
     return replace(link, inertia=link.inertia + from_pseudo_inertia(mass * P), inertia_given=True)

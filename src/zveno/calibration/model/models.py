@@ -1,4 +1,4 @@
-"""Complete redundant models: a mechanism as a product of elementary transforms, six a link and one a joint.
+"""Redundant geometric models: six elementary transforms per link and one per joint.
 
 Document 001, (5): `[Tx Ty Tz Rx Ry Rz]o Rz(q1) [Tx Ty Tz Rx Ry Rz]1 Rz(q2) …`. A parameter is the deviation of
 a term from its nominal value. Translations of a link come first, then its nominal rotation, then the rotational
@@ -24,12 +24,12 @@ from .parameter_classes import PARAMETER_CLASSES
 
 LETTERS = "xyz"
 SIX = tuple((kind, axis) for kind in "TR" for axis in range(3))
-"""The six terms of a link in the document's order: Tx Ty Tz Rx Ry Rz."""
+"""Six terms of a link in the document's order: Tx Ty Tz Rx Ry Rz."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """One parameter of a model.
+    """Parameter of a model.
 
     Attributes:
         name: `Tx1`, `Rzq2`, `Kq2` (gear ratio), `Cq2` (compliance), …
@@ -39,7 +39,7 @@ class Term:
         nominal: value the deviation is added to, m or rad; for rotations of a link only where it is about this
             axis.
         unit: "m", "rad", "1" (relative), "rad/Nm" or "m/N".
-        place: what it belongs to, for people: a joint's or link's name.
+        place: name of the joint or link it belongs to.
     """
 
     name: str
@@ -53,12 +53,12 @@ class Term:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A constant transform between two joints, or from the last joint to a frame, with its six deviations."""
+    """Constant transform between two joints, or from the last joint to a frame, with its six deviations."""
 
     label: str
     T: np.ndarray
     first: int
-    """Number of its first term; the six follow each other."""
+    """Number of its first term; the six are consecutive."""
     end: int
     """Link whose joint it leads to, or −1 where it leads to a frame."""
     frame: str | None = None
@@ -66,18 +66,18 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """A joint of the chain, turned so that its axis is a coordinate axis of its frame."""
+    """Joint of the chain, turned so that its axis is a coordinate axis of its frame."""
 
     number: int
-    """Link it moves."""
+    """Number of the link it moves."""
     label: str
     joint: Joint
     sigma: int | None
-    """1 about the axis, 0 along it, None for other joints, which have no terms of their own."""
+    """Joint type: 1 about the axis, 0 along it, None for other joints, which have no terms of their own."""
     axis: int
     sign: float
     Z: np.ndarray
-    """From the turned joint frame to the joint's own."""
+    """Transform from the turned joint frame to the joint's own."""
     position: slice
     velocity: slice
     multiplier: float
@@ -90,10 +90,10 @@ class Move:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A mechanism as products of elementary transforms to one or several frames. Make one with `redundant_model`.
+    """Mechanism as products of elementary transforms to one or several frames. Make one with `redundant_model`.
 
     Attributes:
-        mechanism: where it comes from.
+        mechanism: the original mechanism.
         frames: frames that are measured.
         terms: parameters, in the order of the product.
         paths: for every frame, blocks and joints from the world to it: (block, move, block, …, block) by number.
@@ -120,7 +120,7 @@ class Model:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Determines every function of the model."""
+        """Hash that determines every function of the model."""
         words = self.mechanism.fingerprint, self.frames, self.terms, self.paths, self.loads
         blocks = b"".join(block.T.tobytes() for block in self.blocks)
         return hashlib.sha256(repr(words).encode() + blocks).hexdigest()
@@ -132,7 +132,7 @@ class Model:
 
     @cached_property
     def axes(self) -> tuple[Move, ...]:
-        """Joints with an offset: those that turn about or slide along one axis."""
+        """Joints with an offset: revolute and prismatic ones."""
         return tuple(move for move in self.moves if move.sigma is not None)
 
     @cached_property
@@ -148,23 +148,23 @@ class Model:
 
     @cached_property
     def yields(self) -> bool:
-        """Whether joints of the model yield under load."""
+        """True if joints of the model yield under load."""
         return any(term.role == "compliance" for term in self.terms)
 
     @cached_property
     def scale(self) -> float:
-        """A length, m, that makes lengths comparable with angles: half the reach, at least 1 mm."""
+        """Length, m, that makes lengths comparable with angles: half the reach, at least 1 mm."""
         lengths = [sum(np.linalg.norm(self.blocks[b].T[:3, 3]) for b in path[::2]) for path in self.paths.values()]
         return max(0.5 * float(max(lengths)), 1e-3)
 
     def term(self, name: str) -> Term:
-        """The parameter of that name."""
+        """Return the parameter of that name."""
         if name not in self.numbers:
             raise unknown_name("parameter", name, self.names)
         return self.terms[self.numbers[name]]
 
     def choose(self, patterns: str | Iterable[str]) -> list[str]:
-        """Names that match any of the patterns (`Tx*`, `*q3`, a name, or one of `PARAMETER_CLASSES`), in order."""
+        """Return names that match any pattern (`Tx*`, `*q3`, a name, or one of `PARAMETER_CLASSES`), in order."""
         patterns = [patterns] if isinstance(patterns, str) else list(patterns)
         chosen: set[str] = set()
         for pattern in patterns:
@@ -178,8 +178,8 @@ class Model:
         return [name for name in self.names if name in chosen]
 
     def text(self, kept: Iterable[str] | None = None, frame: str | None = None, nominal: bool = False) -> str:
-        """The product in the document's notation; terms that are not `kept` are left out, or have the sign ° if
-        fixed. A joint with more to it than an offset has their letters behind its coordinate: `Rz(q2; K C)`.
+        """Return the product in the document's notation; terms that are not `kept` are left out, or have the sign °
+        if fixed. The letters of joint terms beyond the offset follow the coordinate: `Rz(q2; K C)`.
 
         Args:
             kept: parameters of the model; all of them if None.
@@ -223,7 +223,7 @@ def redundant_model(
     joint_terms: Sequence[str] = (),
     loads: str = "model",
 ) -> Model:
-    """The complete redundant model of a mechanism.
+    """Build the complete redundant model of a mechanism.
 
     Args:
         mechanism: any tree; joints with several coordinates have no terms of their own, their neighbours cover
@@ -252,7 +252,7 @@ def redundant_model(
 
 
 class _Builder:
-    """Collects blocks, joints and terms along the ways to the frames, the common parts once."""
+    """Collector of blocks, joints and terms along the paths to the frames, with common parts once."""
 
     def __init__(self, mechanism: Mechanism, routes: dict[str, list[int]], joint_terms: tuple[str, ...]):
         self.mechanism, self.joint_terms = mechanism, terms_of(joint_terms)
@@ -343,7 +343,7 @@ def _move(mechanism: Mechanism, i: int, label: str) -> Move:
 
 
 def _moving_links(mechanism: Mechanism, link: str) -> list[int]:
-    """Links on the way from the world to a link, it included, whose joints move."""
+    """Return the moving links on the path from the world to a link, inclusive."""
     number = mechanism.link_number(link)
     links = [*mechanism.tree.ancestors(number), number]
     return [i for i in links if i and mechanism.joint_of(i).type.n_v]

@@ -1,4 +1,4 @@
-"""Classes of parameters that people ask for by one word: what a controller accepts, a DH table, the tool, …"""
+"""Named classes of parameters: those a controller accepts, of a DH table, of the tool, …"""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def _is_dh(model: Model, term: Term) -> bool:
-    """Terms of a Denavit–Hartenberg table: offset, distance along the axis, length and twist about the next
-    axis."""
+    """Return True for terms of a Denavit–Hartenberg table: offset, distance along the axis, length and twist about
+    the next axis."""
     if term.role == "joint":
         return True
     if term.role not in ("link", "tool"):
@@ -35,4 +35,4 @@ PARAMETER_CLASSES: dict[str, Callable[[Model, Term], bool]] = {
     "hand_eye": lambda model, term: term.role in ("tool", "base"),
     "links": lambda model, term: term.role == "link",
 } | {word: lambda model, term, word=word: term.role == word for word in WORDS}
-"""Classes of parameters by name: what a controller accepts, a DH table, the tool, the base, both, joint terms."""
+"""Classes of parameters by name: those a controller accepts, a DH table, the tool, the base, both, joint terms."""

@@ -1,4 +1,4 @@
-"""Column selection strategies J, B, T, L, R: from a redundant model to the unique complete irreducible one."""
+"""Column selection strategies J, B, T, L, R: from a redundant model to the unique irreducible one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LETTERS = {"J": "joint", "B": "base", "T": "tool"}
 
 
 def checked_strategy(strategy: str) -> str:
-    """The strategy in capitals, with L at the end where no direction is given."""
+    """Return the strategy in capitals, with L at the end if no direction is given."""
     letters = strategy.upper()
     order, direction = (letters[:-1], letters[-1]) if letters[-1:] in ("L", "R") else (letters, "L")
     if any(letter not in LETTERS for letter in order) or len(set(order)) < len(order):
@@ -26,7 +26,7 @@ def checked_strategy(strategy: str) -> str:
 
 
 def column_order(model: Model, strategy: str) -> list[int]:
-    """Numbers of the model's parameters in the order in which the strategy looks at them."""
+    """Return numbers of the model's parameters in the order of the strategy."""
     strategy = checked_strategy(strategy)
     everything = list(range(len(model.terms)))
     if strategy[-1] == "R":
@@ -38,13 +38,13 @@ def column_order(model: Model, strategy: str) -> list[int]:
 def independent_columns(
     A: np.ndarray, order: Sequence[int], rank: int, firm: np.ndarray | None = None
 ) -> list[int]:
-    """The first `rank` columns in that order that do not depend on those before them, sorted.
+    """Return the first `rank` columns in that order that do not depend on those before them, sorted.
 
     The rank has been decided from singular values; here the threshold follows it.
 
     Args:
         A: columns of unit length, or zero.
-        order: in which they are looked at.
+        order: order of selection.
         rank: of A.
         firm: how independent each column must be to be taken at once, as a share of its own length; others are
             passed over at first, and taken only where the rank needs them. A fit then is not parametrised by

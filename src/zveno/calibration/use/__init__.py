@@ -1,1 +1,1 @@
-"""The calibrated robot in use: files, compensation and accuracy."""
+"""Use of the calibrated robot: files, compensation and accuracy."""

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._executor import cut, map_pieces, stream
 from ...errors import ZvenoError, unknown_name
 from ...fit.rng import seed_of
 from ...fit.threads import in_one_thread
-from ...io.results import Result, registered
+from ...io.results import registered
 from ...progress import Progress
-from ...scale.fold import On, fold
-from ...scale.pieces import cut, stream
-from ..identifiability.postures import random_postures
+from ...report.description import Description
+from ...report.result import Result
+from .._identifiability.postures import random_postures
 from ..model.kinematics import frame_motion
 from ..model.loads import holding_torques
 from ..model.models import LETTERS, Model
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from ..result import Calibration
 
 PIECE = 1 << 13
-"""Postures that a worker is given at a time: a tenth of a second to a second."""
+"""Number of postures per task of a worker: a tenth of a second to a second."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """Where the calibrated frame is and how well that is known.
+    """Predicted pose of the calibrated frame and its covariance.
 
     Attributes:
         T_world_frame: (..., 4, 4).
@@ -59,9 +60,9 @@ class AccuracyMap(Result):
 
     Attributes:
         q: postures, (n, n_q).
-        points: where the frame is, (n, 3), m.
-        sigma_position, sigma_rotation: what parameters leave after calibration, (n,), m and rad.
-        nominal_error: how far the nominal robot, with base and tool as they were found, is from the calibrated one,
+        points: positions of the frame, (n, 3), m.
+        sigma_position, sigma_rotation: standard deviations after calibration, (n,), m and rad.
+        nominal_error: distance of the nominal robot, with base and tool as found, from the calibrated one,
             (n,), m: the error before. It is known to `sigma_position`.
     """
 
@@ -80,7 +81,7 @@ class AccuracyMap(Result):
 
     @property
     def summary(self) -> str:
-        """A sentence for people."""
+        """One-sentence summary."""
         s, before = self.sigma_position, self.nominal_error
         where = np.round(self.points[int(np.argmax(s))], 3)
         return (
@@ -89,18 +90,24 @@ class AccuracyMap(Result):
             f"{np.sqrt(np.mean(before**2)) * 1e3:.3g} mm rms, {before.max() * 1e3:.3g} mm at worst"
         )
 
+    def describe(self) -> Description:
+        """Return the description that text, figures and pages show."""
+        from .._describe import describe_accuracy_map
+
+        return describe_accuracy_map(self)
+
     def slices(self, axis: str = "z", n: int = 4, cells: int = 12) -> tuple[MapSlice, ...]:
-        """The map cut across an axis into slices with as many postures each, and these into square cells.
+        """Cut the map across an axis into slices with as many postures each, and these into square cells.
 
         Args:
             axis: "x", "y" or "z", across which it is cut.
-            n: how many slices.
+            n: number of slices.
             cells: along the longer side of the workspace.
         """
         if axis not in LETTERS:
             raise unknown_name("axis", axis, LETTERS)
         if n < 1 or cells < 1:
-            raise ZvenoError(f"{n} slices of {cells} cells are no map", remedy="Give positive numbers")
+            raise ZvenoError(f"{n} slices of {cells} cells are not a map", remedy="Give positive numbers")
         k = LETTERS.index(axis)
         across = [i for i in range(3) if i != k]
         height = self.points[:, k]
@@ -119,7 +126,7 @@ class AccuracyMap(Result):
         return MapSlice(*limits, size, (cells + 0.5) * size, before, after, number)
 
     def cells(self, size: float = 0.2) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Cell centres (k, 3), the largest sigma_position in each (k,), and the number of postures (k,)."""
+        """Return cell centres (k, 3), the largest sigma_position in each (k,), and the number of postures (k,)."""
         index = np.floor(self.points / size).astype(int)
         cells, inverse, number = np.unique(index, axis=0, return_inverse=True, return_counts=True)
         worst = np.zeros(len(cells))
@@ -129,7 +136,7 @@ class AccuracyMap(Result):
 
 @dataclass(frozen=True, eq=False)
 class MapSlice:
-    """Cells of a map of accuracy between two heights.
+    """Cells of an accuracy map between two heights.
 
     Attributes:
         low, high: the heights, m.
@@ -150,7 +157,7 @@ class MapSlice:
 
     @property
     def sure(self) -> np.ndarray:
-        """Cells (k,) in which the robot is better than before beyond doubt: the error was twice what is left."""
+        """Cells (k,) in which the robot is certainly better than before: the error was twice the remaining one."""
         return self.before > 2.0 * self.after
 
 
@@ -163,8 +170,8 @@ def predict(
     covariance: np.ndarray,
     side: np.ndarray | None = None,
 ) -> Prediction:
-    """Pose of a frame at parameters `values` (P,) of which `columns` have that covariance; joints came from `side`,
-    (..., n_v)."""
+    """Predict the pose of a frame at parameters `values` (P,) of which `columns` have that covariance; joints came
+    from `side`, (..., n_v)."""
     q = model.mechanism.checked_q(q)
     T, J = frame_motion(model, frame, q, values, holding_torques(model, q), side)
     J = J[..., columns]
@@ -177,28 +184,27 @@ def accuracy_map(
     rng: np.random.Generator | int | None = 0,
     frame: str | None = None,
     *,
-    on: On = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
     progress: Progress = None,
 ) -> AccuracyMap:
-    """Accuracy over random postures within limits, before and after calibration; all of them are kept.
+    """Compute accuracy over random postures within limits, before and after calibration; all of them are kept.
 
     Args:
-        calibration: what `calibrate` returned.
-        postures: how many.
+        calibration: result of `calibrate`.
+        postures: number of postures.
         rng: generator or seed.
         frame: one of those that were measured; the first if None.
-        on: workers, as in `zveno.scale.fold`; this process if None. The result has the same bits for any.
-        checkpoint: file that keeps what is done; the same call goes on from there.
+        executor: workers that share the postures: any `concurrent.futures.Executor`; this process if None. The
+            result has the same bits for any.
         progress: whether a bar is shown, or a function of (done, total).
     """
     work, pieces = Predicted.of(calibration, frame, rng), posture_pieces(postures)
-    parts = fold(work, pieces, _added, "here" if on is None else on, checkpoint, progress)
+    parts = map_pieces(work, pieces, executor=executor, progress=progress)
     return AccuracyMap(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 def posture_pieces(postures: int) -> list[tuple[int, int]]:
-    """Ranges of postures that workers are given."""
+    """Return the ranges of postures given to workers."""
     if isinstance(postures, bool) or not isinstance(postures, int | np.integer) or postures < 1:
         raise ZvenoError(f"are {postures!r}", element="postures", remedy="Give a whole number from 1")
     return cut(int(postures), PIECE)
@@ -206,7 +212,7 @@ def posture_pieces(postures: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """Postures by their numbers: q, positions, standard deviations after, errors before."""
+    """Predictor of postures by number: q, positions, standard deviations after, errors before."""
 
     model: Model
     frame: str
@@ -217,20 +223,20 @@ class Predicted:
 
     @classmethod
     def of(cls, calibration: Calibration, frame: str | None, rng: np.random.Generator | int | None) -> Predicted:
-        """Predictions of a calibration in postures of a seed."""
-        values, columns = calibration.all_values, tuple(calibration.columns)
+        """Build the predictor of a calibration for the postures of a seed."""
+        values, columns = calibration.deviations, tuple(calibration.columns)
         return cls(
             calibration.model,
             calibration.checked_frame(frame),
             values,
             columns,
-            calibration.covariance,
+            calibration.covariance_factor * calibration.covariance,
             seed_of(rng),
         )
 
     @in_one_thread
-    def __call__(self, piece: tuple[int, int]) -> list[tuple[np.ndarray, ...]]:
-        """The columns of an `AccuracyMap` for a range of postures, as a list that can be added to others."""
+    def __call__(self, piece: tuple[int, int]) -> tuple[np.ndarray, ...]:
+        """Return the columns of an `AccuracyMap` for a range of postures."""
         start, stop = piece
         q = random_postures(self.model.mechanism, stop - start, stream(self.seed, start))
         found = predict(self.model, self.frame, q, self.values, self.columns, self.covariance)
@@ -239,8 +245,4 @@ class Predicted:
         nominal = predict(self.model, self.frame, q, placed, [], np.zeros((0, 0))).T_world_frame
         points = found.T_world_frame[:, :3, 3]
         before = np.linalg.norm(nominal[:, :3, 3] - points, axis=1)
-        return [(q, points, found.sigma_position, found.sigma_rotation, before)]
-
-
-def _added(first: list, second: list) -> list:
-    return first + second
+        return q, points, found.sigma_position, found.sigma_rotation, before

@@ -1,20 +1,20 @@
-"""Accuracy over any number of postures, summed up in cells of the workspace by any workers."""
+"""Accuracy over any number of postures, summed in cells of the workspace by any workers."""
 
 from __future__ import annotations
 
-import os
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._executor import map_pieces
 from ...errors import ZvenoError
-from ...io.results import Result, hash_of, registered
+from ...io.results import hash_of, registered
 from ...progress import Progress
-from ...scale.digest import digest_of
-from ...scale.fold import On, fold
-from ...scale.outputs import Filing, filed, read_manifest, read_piece
+from ...report.description import Description
+from ...report.result import Result
 from .accuracy import MapSlice, Predicted, posture_pieces
 
 if TYPE_CHECKING:
@@ -28,31 +28,21 @@ def accuracy_cells(
     rng: np.random.Generator | int | None = 0,
     frame: str | None = None,
     *,
-    directory: str | os.PathLike[str] | None = None,
-    on: On = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
     progress: Progress = None,
 ) -> AccuracyCells:
-    """The same summed up in cells of the workspace: memory grows with the cells, not with the postures.
+    """Compute accuracy summed in cells of the workspace: memory grows with the cells, not with the postures.
 
     Args:
-        calibration, postures, rng, frame: as in `accuracy_map`; of the same seed the first postures are the same.
+        calibration, postures, rng, frame: as in `accuracy_map`; equal seeds give equal first postures.
         cell: side of the cells, m.
-        directory: also write every posture, as rows of q, x, y, z, sigma_position, sigma_rotation and
-            nominal_error, one NPY file a piece with a manifest; the cells are then summed from the files.
-        on, checkpoint, progress: as in `accuracy_map`. Files of a directory have a checkpoint beside this one.
+        executor, progress: as in `accuracy_map`.
     """
     if not (isinstance(cell, int | float | np.number) and np.isfinite(cell) and cell > 0):
         raise ZvenoError(f"is {cell!r}", element="cell", remedy="Give a positive length, m")
     predicted, pieces = Predicted.of(calibration, frame, rng), posture_pieces(postures)
-    place, work, manifest = "here" if on is None else on, _Summed(predicted, float(cell)), None
-    if directory is None:
-        sums = fold(work, pieces, CellSums.merged, place, checkpoint, progress)
-    else:
-        beside = None if checkpoint is None else Path(checkpoint).with_suffix(".files.json")
-        manifest = filed(_Rows(predicted), pieces, directory, place, beside, progress)
-        from_files = _SummedFile(manifest, float(cell))
-        sums = fold(from_files, read_manifest(manifest), CellSums.merged, place, checkpoint, progress)
+    work = _Summed(predicted, float(cell))
+    sums = reduce(CellSums.merged, map_pieces(work, pieces, executor=executor, progress=progress))
     return AccuracyCells(
         float(cell),
         sums.index,
@@ -61,12 +51,10 @@ def accuracy_cells(
         np.sqrt(sums.after / sums.number),
         sums.worst_before,
         sums.worst_after,
-        manifest,
-        hash_of(digest_of(work, pieces, CellSums.merged)),
+        hash_of(calibration.inputs, predicted.values, predicted.frame, predicted.seed, postures, float(cell)),
     )
 
 
-@registered
 @dataclass(frozen=True, eq=False)
 class CellSums:
     """Sums over the postures in every cell, in increasing order of cells.
@@ -87,14 +75,14 @@ class CellSums:
 
     @classmethod
     def of(cls, points: np.ndarray, before: np.ndarray, after: np.ndarray, cell: float) -> CellSums:
-        """Of postures with points (n, 3), errors before and standard deviations after (n,)."""
+        """Sum over postures with points (n, 3), errors before and standard deviations after (n,)."""
         index = np.floor(points / cell).astype(int)
         each = cls(index, np.ones(len(index), int), before**2, after**2, before, after)
         return cls.merged(cls(np.zeros((0, 3), int), np.zeros(0, int), *np.zeros((4, 0))), each)
 
     @classmethod
     def merged(cls, first: CellSums, second: CellSums) -> CellSums:
-        """Both together; what the first has is added first."""
+        """Merge both sums; the cells of the first are added first."""
         index, place = np.unique(np.concatenate([first.index, second.index]), axis=0, return_inverse=True)
         place = place.ravel()
         sums = [np.zeros(len(index), int), *np.zeros((4, len(index)))]
@@ -108,34 +96,13 @@ _SUMMED = ("number", "before", "after", "worst_before", "worst_after")
 
 
 @dataclass(frozen=True, eq=False)
-class _Rows:
-    predicted: Predicted
-
-    def __call__(self, piece: tuple[int, int]) -> Filing:
-        (columns,) = self.predicted(piece)
-        names = [f"q{k + 1}" for k in range(columns[0].shape[1])]
-        about = {"columns": [*names, "x", "y", "z", "sigma_position", "sigma_rotation", "nominal_error"]}
-        return Filing(np.column_stack(columns), about)
-
-
-@dataclass(frozen=True, eq=False)
 class _Summed:
     predicted: Predicted
     cell: float
 
     def __call__(self, piece: tuple[int, int]) -> CellSums:
-        ((_, points, after, _, before),) = self.predicted(piece)
+        _, points, after, _, before = self.predicted(piece)
         return CellSums.of(points, before, after, self.cell)
-
-
-@dataclass(frozen=True, eq=False)
-class _SummedFile:
-    manifest: Path
-    cell: float
-
-    def __call__(self, entry: dict[str, Any]) -> CellSums:
-        rows = read_piece(self.manifest, entry)
-        return CellSums.of(rows[:, -6:-3], rows[:, -1], rows[:, -3], self.cell)
 
 
 @registered
@@ -147,12 +114,11 @@ class AccuracyCells(Result):
         cell: side of the cells, m.
         index: (k, 3) of the cells that some posture came to: floor of the position by `cell`.
         number: (k,) postures in each.
-        before: (k,) root mean square of how far the nominal robot, with base and tool as they were found, is from
+        before: (k,) root mean square distance of the nominal robot, with base and tool as they were found, from
             the calibrated one, m. It is known to `after`.
         after: (k,) standard deviation of the position that the calibration leaves, root mean square, m.
         worst_before, worst_after: (k,) the greatest among the postures, m.
-        manifest: file that lists the files of all postures, if they were written.
-        inputs: hash of what it was computed from.
+        inputs: hash of its inputs.
     """
 
     cell: float
@@ -162,7 +128,6 @@ class AccuracyCells(Result):
     after: np.ndarray
     worst_before: np.ndarray
     worst_after: np.ndarray
-    manifest: Path | None = None
     inputs: str = ""
 
     kind = "accuracy in cells"
@@ -179,7 +144,7 @@ class AccuracyCells(Result):
 
     @property
     def summary(self) -> str:
-        """A sentence for people."""
+        """One-sentence summary."""
         n = int(self.number.sum())
         at = int(np.argmax(self.worst_after))
         where = np.round(self.centres[at], 3).tolist()
@@ -190,10 +155,16 @@ class AccuracyCells(Result):
             f"was off by {rms:.3g} mm rms, {1e3 * self.worst_before.max():.3g} mm at worst"
         )
 
+    def describe(self) -> Description:
+        """Return the description that text, figures and pages show."""
+        from .._describe import describe_accuracy_cells
+
+        return describe_accuracy_cells(self)
+
     def slices(self, n: int = 4) -> tuple[MapSlice, ...]:
-        """Layers of cells gathered to about as many postures each, from low to high, seen from above."""
+        """Gather layers of cells into slices of about as many postures each, from low to high, seen from above."""
         if n < 1:
-            raise ZvenoError(f"{n} slices are no map", element="n", remedy="Give a positive number")
+            raise ZvenoError(f"{n} slices are not a map", element="n", remedy="Give a positive number")
         heights, layer = np.unique(self.index[:, 2], return_inverse=True)
         below = np.cumsum(np.bincount(layer.ravel(), self.number, len(heights)))
         slice_of_layer = np.minimum(

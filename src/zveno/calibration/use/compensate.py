@@ -1,4 +1,4 @@
-"""Joint values that bring the calibrated robot where the nominal one would be."""
+"""Joint values that bring the calibrated robot to the poses of the nominal one."""
 
 from __future__ import annotations
 
@@ -9,39 +9,40 @@ import numpy as np
 
 from ...algorithms import linear
 from ...algorithms.inverse_dynamics import gravity_torque
-from ...io.results import Result, registered
-from ...kernels import math as zm
-from ...kernels.door import compiled_program
+from ...io.results import registered
+from ...kernels import ops as zm
+from ...kernels.compile import compiled_program
 from ...kernels.export_c import CSource, export_c
 from ...kernels.kernel import Kernel
 from ...kernels.program import Program
 from ...kernels.trace import trace
+from ...report.result import Result
 from ...spatial.transforms import inverse
 from ..model.kinematics import by_coordinates, frame_motion
 from ..model.loads import loaded
 from ..model.models import Model
 
 STEPS = 4
-"""Newton steps: calibration errors are small, each step squares what is left."""
+"""Number of Newton steps: calibration errors are small, and each step squares the remaining error."""
 DAMPING = 1e-6
-"""Added to J Jᵀ, m² and rad²: directions in which a metre or radian of joint motion moves the frame by less than a
-millimetre or milliradian are left alone."""
+"""Damping added to J Jᵀ, m² and rad²: directions in which a metre or radian of joint motion moves the frame by less
+than a millimetre or milliradian are not corrected."""
 LARGEST = 0.2
-"""Largest correction of a joint, rad or m: more than any calibration error asks for away from a singularity, and
-far less than the way to another branch."""
+"""Largest correction of a joint, rad or m: more than any calibration error needs away from a singularity, and far
+less than the distance to another branch."""
 TOLERANCE = 1e-6
-"""Error, m and rad, below which the pose counts as reached: a hundredth of what robots repeat."""
+"""Error, m and rad, below which the pose counts as reached: a hundredth of the repeatability of robots."""
 
 TOOLS = ("measured", "nominal")
-"""Which tool the nominal robot carries."""
+"""Tools that the nominal robot may carry."""
 REACHED, AT_LIMIT, HELD_BACK, UNCHANGED = range(4)
 STATUSES = (
     "reached",
     "closer, a joint is at its limit",
     "closer, but singular or with too few joints",
-    "left as it was: no small correction helps",
+    "left as it was: no small correction helps position and orientation",
 )
-"""What a status number means, in Python and in C."""
+"""Meanings of status numbers, in Python and in C."""
 
 
 @registered
@@ -53,7 +54,8 @@ class Compensation(Result):
         q: (..., n_q) to command.
         status: (...) numbers of `STATUSES`: 0 reached; 1 and 2 closer, held back by a limit, or by a singularity or
             too few joints; 3 left as it was.
-        position_error, rotation_error: (...) what is left by the calibrated model, m and rad.
+        position_error, rotation_error: (...) remaining errors by the calibrated model, m and rad.
+        doubt: harm that the correction may do since the data do not determine it; empty if none.
     """
 
     kind: ClassVar[str] = "compensation"
@@ -62,27 +64,30 @@ class Compensation(Result):
     status: np.ndarray
     position_error: np.ndarray
     rotation_error: np.ndarray
+    doubt: str = ""
 
     @property
     def reached(self) -> np.ndarray:
-        """(...) which postures are reached."""
+        """Postures that are reached, (...) booleans."""
         return self.status == REACHED
 
     @property
     def summary(self) -> str:
-        """How many postures are reached, and what became of the others."""
+        """Number of postures that are reached, and the outcome of the others."""
         counts = np.bincount(self.status.ravel(), minlength=len(STATUSES))
         parts = [f"{count} {word}" for count, word in zip(counts, STATUSES, strict=True) if count]
-        return f"{self.status.size} postures: " + ("; ".join(parts) or "none")
+        doubt = f". The correction {self.doubt}" if self.doubt else ""
+        return f"{self.status.size} postures: " + ("; ".join(parts) or "none") + doubt
 
 
 def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str = "measured") -> Program:
-    """q desired → q to command, status and remaining errors, as a program of fixed length for kernels and C.
+    """Build the program q desired → q to command, status and remaining errors, of fixed length for kernels and C.
 
     Damped Newton steps on the pose error in the frame's axes: the smallest change for redundant arms, the least
     error for arms with fewer joints. Joints stay inside their limits and within `LARGEST` of where they were; a
-    result that is no better than q itself is dropped. Where joints have hysteresis there is a second input, the
-    sign (n_v,) of the motion by which each joint will come to where it is sent, 0 where that is not known.
+    result that is worse than q itself in position or in orientation is dropped. Where joints have hysteresis there
+    is a second input, the sign (n_v,) of the motion by which each joint will come to where it is sent, 0 where that
+    is not known.
 
     Args:
         model, values: the calibrated robot.
@@ -91,10 +96,7 @@ def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str
             model does not know is compared with itself; "nominal": the tool is wanted where the model has it.
     """
     mechanism = model.mechanism
-    block = next(block for block in model.blocks if block.frame == frame)
-    planned = np.zeros(len(values))
-    if tool == "measured":
-        planned[block.first : block.first + 6] = values[block.first : block.first + 6]
+    planned = planned_deviations(model, frame, values, tool)
     soft = any(values[k] for k, term in enumerate(model.terms) if term.role == "compliance")
     sided = has_sides(model, values)
     heavy = loaded(mechanism, model.loads) if soft else mechanism
@@ -125,8 +127,10 @@ def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str
         (before, angle_before, _), *_, (after, angle_after, _) = errors
         sizes = [(_length(e[:3]), angle) for e, angle in ((before, angle_before), (after, angle_after))]
         better = zm.less(_length(sizes[1]), _length(sizes[0]))
-        command = np.array([zm.select(better, now[i], q[i]) for i in range(mechanism.n_q)])
-        position, rotation = (zm.select(better, new, old) for old, new in zip(*sizes, strict=True))
+        for old, new in zip(*sizes, strict=True):  # neither is given up for the other
+            better = zm.logical_and(better, zm.less_equal(new, zm.maximum(old, TOLERANCE)))
+        command = np.array([zm.where(better, now[i], q[i]) for i in range(mechanism.n_q)])
+        position, rotation = (zm.where(better, new, old) for old, new in zip(*sizes, strict=True))
         return command, _status(position, rotation, better, command, q, ranges, driven), position, rotation
 
     def error_of(q, target, side):
@@ -135,7 +139,7 @@ def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str
         E = inverse(T) @ target
         turn = 0.5 * np.array([E[2, 1] - E[1, 2], E[0, 2] - E[2, 0], E[1, 0] - E[0, 1]])
         J = by_coordinates(model, by_values[:, model.offset_terms])[:, [move.velocity.start for move in moving]]
-        # 2 sin(θ/2), which tells a half turn from none as `turn` does not
+        # 2 sin(θ/2), which distinguishes a half turn from none, unlike `turn`
         angle = zm.sqrt(zm.maximum(3.0 - (E[0, 0] + E[1, 1] + E[2, 2]), 0.0))
         return np.array([*E[:3, 3], *turn]), angle, J
 
@@ -144,13 +148,22 @@ def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str
     return trace(compensated, inputs, name="compensate", outputs=outputs)
 
 
+def planned_deviations(model: Model, frame: str, values: np.ndarray, tool: str) -> np.ndarray:
+    """Return the deviations (P,) of the robot used for planning: those of the measured tool, or none."""
+    planned = np.zeros(len(values))
+    if tool == "measured":
+        block = next(block for block in model.blocks if block.frame == frame)
+        planned[block.first : block.first + 6] = values[block.first : block.first + 6]
+    return planned
+
+
 def has_sides(model: Model, values: np.ndarray) -> bool:
-    """Whether it matters from which side joints come: parameters `values` (P,) have hysteresis."""
+    """Return True if the direction of approach matters: parameters `values` (P,) have hysteresis."""
     return any(values[k] for k, term in enumerate(model.terms) if term.role == "hysteresis")
 
 
 def _range(mechanism, q, place: int):
-    """Between which values a joint may be corrected: near q, and not further outside its limits than q is."""
+    """Return the range of a joint's correction: near q, and not further outside its limits than q is."""
     lower, upper = float(mechanism.lower[place]), float(mechanism.upper[place])
     low, high = q[place] - LARGEST, q[place] + LARGEST
     if np.isfinite(lower):
@@ -171,18 +184,18 @@ def _status(position, rotation, better, command, q, ranges, driven) -> Any:
         near = zm.logical_or(zm.less_equal(command[place], low), zm.less_equal(high, command[place]))
         inside = zm.less(zm.abs(command[place] - q[place]), LARGEST)
         at_limit = zm.logical_or(at_limit, zm.logical_and(near, inside))
-    short = zm.select(at_limit, float(AT_LIMIT), float(HELD_BACK))
+    short = zm.where(at_limit, float(AT_LIMIT), float(HELD_BACK))
     reached = zm.logical_and(zm.less(position, TOLERANCE), zm.less(rotation, TOLERANCE))
-    return zm.select(reached, float(REACHED), zm.select(better, short, float(UNCHANGED)))
+    return zm.where(reached, float(REACHED), zm.where(better, short, float(UNCHANGED)))
 
 
 def compensation_kernel(model: Model, frame: str, values: np.ndarray, tool: str = "measured") -> Kernel:
-    """The same compiled for batches."""
+    """Compile `compensation_program` for batches."""
     return compiled_program(compensation_program(model, frame, values, tool))
 
 
 def compensation_c(
     model: Model, frame: str, values: np.ndarray, tool: str = "measured", name: str = "compensate"
 ) -> CSource:
-    """The same as a C99 function without allocation that returns the status."""
+    """Return `compensation_program` as a C99 function without allocation that returns the status."""
     return export_c(compensation_program(model, frame, values, tool), name=name, returns="status")

@@ -1,7 +1,7 @@
-"""A calibration as a controller takes it, what of it the form cannot hold, and the accuracy lost by that.
+"""Calibration in the form of a controller, parts that the form cannot hold, and the resulting loss of accuracy.
 
 Each form holds some parameters of the model. Most have the values with which the controller's robot is nearest to
-the calibrated one over random postures within limits; what is left between the two is what the form loses.
+the calibrated one over random postures within limits; the remaining difference is the loss of the form.
 """
 
 from __future__ import annotations
@@ -14,34 +14,37 @@ import numpy as np
 from ...errors import ModelError, unknown_name
 from ...spatial.rotations import elementary, to_quaternion, to_rpy, z_to
 from ...spatial.transforms import inverse, transform
-from ..identifiability.postures import random_postures
+from .._identifiability.postures import random_postures
 from ..model.joint_terms import IN_WORDS
 from ..model.kinematics import frame_motion
 from ..model.loads import holding_torques
 from ..model.models import LETTERS, Model
+from .harm import REMEDY, doubt
 from .output import deviation
 
 POSTURES = 300
-"""Random postures on which forms are fitted; as many others judge them."""
+"""Number of random postures to which forms are fitted; as many others test them."""
 LEVER = 0.1
-"""m from the flange at which errors of orientation count like errors of position."""
+"""Distance, m, from the flange at which orientation errors count like position errors."""
 TURNS = 20
-"""Steps of Gauss and Newton at most."""
+"""Maximum number of Gauss–Newton steps."""
 UR_LINKS = ("shoulder", "upper_arm", "forearm", "wrist_1", "wrist_2", "wrist_3")
 
 
 @dataclass(frozen=True, eq=False)
 class ControllerForm:
-    """A calibration as a controller takes it.
+    """Calibration in the form of a controller.
 
     Attributes:
         form: one of `FORMS`.
-        text: what is written.
+        text: text of the form.
         values: parameters that it holds, as deviations from nominal by name, m and rad.
-        lost: what of the calibration it cannot hold, in words; empty if it holds everything.
-        position, rotation: root mean square of what that loses over the workspace, m and rad.
+        lost: parts of the calibration that it cannot hold, in words; empty if it holds everything.
+        position, rotation: root mean square of the loss over the workspace, m and rad.
         worst: the largest loss of position, m.
         nominal: root mean square of the position error of the nominal robot on the same postures, m.
+        tool_apart: whether the tool, which the form has no place for, must be set on the controller as it was
+            measured. All errors are with it.
     """
 
     form: str
@@ -52,47 +55,75 @@ class ControllerForm:
     rotation: float
     worst: float
     nominal: float
+    tool_apart: bool
 
     @property
     def summary(self) -> str:
-        """What is lost, for people."""
+        """Summary of the loss for the user."""
         sizes = f"{1e3 * self.position:.3g} mm rms, {1e3 * self.worst:.3g} mm at worst, "
         sizes += f"{1e3 * self.rotation:.3g} mrad rms"
         without = f"the nominal robot is off by {1e3 * self.nominal:.3g} mm rms"
+        tool = "; set the tool as it was measured" if self.tool_apart else ""
         if not self.lost:
-            return f"{self.form}: holds the whole calibration ({without})"
-        return f"{self.form}: cannot hold {', '.join(self.lost)}; that loses {sizes} over the workspace ({without})"
+            return f"{self.form}: holds the whole calibration ({without}){tool}"
+        lost = ", ".join(self.lost)
+        return f"{self.form}: cannot hold {lost}; that loses {sizes} over the workspace ({without}){tool}"
 
 
-def controller_form(model: Model, frame: str, values: np.ndarray, form: str, seed: int = 0) -> ControllerForm:
-    """The calibration with parameters `values` (P,) in a controller's form."""
+def controller_form(
+    model: Model, frame: str, values: np.ndarray, covariance: np.ndarray, form: str, seed: int = 0
+) -> ControllerForm:
+    """Write a calibration with deviations `values` (P,) of that covariance in a controller's form."""
     if form not in FORMS:
         raise unknown_name("form", form, FORMS)
     classes, writer, refitted = FORMS[form]
-    held = [model.numbers[name] for name in model.choose(classes)]
-    chosen = [number for number in held if number in _of_frame(model, frame)]
+    on_way = _of_frame(model, frame)
+    chosen = [number for number in map(model.numbers.__getitem__, model.choose(classes)) if number in on_way]
+    tool = {number for number in on_way if model.terms[number].role == "tool"}
+    apart = form not in WITH_TOOL
+    if apart:
+        chosen = [number for number in chosen if number not in tool]
     q = random_postures(model.mechanism, 2 * POSTURES, np.random.default_rng(seed))
-    near = np.where(np.isin(np.arange(len(values)), chosen), values, 0.0)
+    carried = np.where([apart and k in tool for k in range(len(values))], values, 0.0)
+    near = np.where(np.isin(np.arange(len(values)), chosen), values, carried)
     if refitted:
-        near = _nearest(model, frame, values, chosen, q[:POSTURES])
+        near = _nearest(model, frame, values, near, chosen, q[:POSTURES])
     off = _difference(model, frame, near, values, q[POSTURES:])[0]
-    before = _difference(model, frame, np.zeros_like(values), values, q[POSTURES:])[0]
-    sizes = np.linalg.norm(off[:, :3], axis=1)
-    lost = _lost(model, frame, values, set(chosen))
+    before = _difference(model, frame, carried, values, q[POSTURES:])[0]
+    (position, rotation), (nominal, nominal_rotation) = _sizes(off), _sizes(before)
+    if position > nominal or rotation > nominal_rotation:
+        raise ModelError(
+            f"would make the robot worse: off by {1e3 * position:.3g} mm and {1e3 * rotation:.3g} mrad rms, "
+            f"the nominal one by {1e3 * nominal:.3g} mm and {1e3 * nominal_rotation:.3g} mrad",
+            element=form,
+            remedy="Use `compensate`, or a form that holds more",
+        )
+    sets = {model.terms[number].role for number in chosen}
+    in_doubt = doubt(model, frame, values, covariance, near, carried, q[POSTURES:], sets)
+    if in_doubt:
+        raise ModelError(in_doubt, element=form, remedy=REMEDY)
+    lost = _lost(model, frame, values, set(chosen) | (tool if apart else set()))
     return ControllerForm(
         form,
-        writer(model, frame, near),
+        writer(model, frame, near - carried),
         {model.names[k]: float(near[k]) for k in chosen},
         tuple(lost) if float(np.sqrt(np.mean(off**2))) > 1e-9 else (),
-        float(np.sqrt(np.mean(sizes**2))),
-        float(np.sqrt(np.mean(np.sum(off[:, 3:] ** 2, axis=1)))),
-        float(sizes.max()),
-        float(np.sqrt(np.mean(np.sum(before[:, :3] ** 2, axis=1)))),
+        position,
+        rotation,
+        float(np.linalg.norm(off[:, :3], axis=1).max()),
+        nominal,
+        bool(carried.any()),
     )
 
 
+def _sizes(off: np.ndarray) -> tuple[float, float]:
+    """Return the root mean square of positions and rotations of twists (n, 6), m and rad."""
+    squares = np.mean(off**2, axis=0)
+    return float(np.sqrt(squares[:3].sum())), float(np.sqrt(squares[3:].sum()))
+
+
 def _of_frame(model: Model, frame: str) -> set[int]:
-    """Numbers of the terms on the way to a frame."""
+    """Return the numbers of the terms on the path to a frame."""
     numbers: set[int] = set()
     for place, number in enumerate(model.paths[frame]):
         if place % 2 == 0:
@@ -105,7 +136,7 @@ def _of_frame(model: Model, frame: str) -> set[int]:
 
 
 def _difference(model: Model, frame: str, near: np.ndarray, values: np.ndarray, q: np.ndarray):
-    """Twists (n, 6) from a robot to the calibrated one in the frame's axes, and the derivative of the former."""
+    """Return twists (n, 6) from a robot to the calibrated one in the frame's axes, and the former's derivative."""
     tau = holding_torques(model, q)
     T_true, _ = frame_motion(model, frame, q, values, tau)
     T, J = frame_motion(model, frame, q, near, tau)
@@ -115,12 +146,12 @@ def _difference(model: Model, frame: str, near: np.ndarray, values: np.ndarray, 
     return np.concatenate([moved, turned], axis=1), J
 
 
-def _nearest(model: Model, frame: str, values: np.ndarray, chosen: list[int], q: np.ndarray) -> np.ndarray:
-    """Values (P,), zero but for those chosen, of the robot nearest to the calibrated one; what hardly matters stays
-    as it was."""
+def _nearest(
+    model: Model, frame: str, values: np.ndarray, near: np.ndarray, chosen: list[int], q: np.ndarray
+) -> np.ndarray:
+    """Return the values (P,) of the robot nearest to the calibrated one that differs from `near` in those chosen;
+    parameters that hardly matter stay unchanged."""
     weight = np.array([1.0, 1.0, 1.0, LEVER, LEVER, LEVER])
-    near = np.zeros_like(values)
-    near[chosen] = values[chosen]
     off, J = _difference(model, frame, near, values, q)
     for _ in range(TURNS):
         A = (weight[:, None] * J[:, :, chosen]).reshape(-1, len(chosen))
@@ -140,7 +171,7 @@ def _nearest(model: Model, frame: str, values: np.ndarray, chosen: list[int], q:
 
 
 def _lost(model: Model, frame: str, values: np.ndarray, chosen: set[int]) -> list[str]:
-    """What the calibration has and a form has not, in words."""
+    """Return the parts of the calibration that a form lacks, in words."""
     missing = [k for k in sorted(_of_frame(model, frame) - chosen) if values[k]]
     words = {
         "link": "lengths and angles of links",
@@ -172,7 +203,7 @@ def _frames(model: Model, frame: str, values: np.ndarray) -> str:
 
 
 def _dh(model: Model, frame: str, values: np.ndarray) -> str:
-    """Δθ, Δd, Δa and Δα of every joint: offset, along its axis, and along and about the next one's normal."""
+    """Write Δθ, Δd, Δa and Δα of every joint: offset, along its axis, and along and about the next one's normal."""
     lines = ["# joint, delta theta (deg), delta d (mm), delta a (mm), delta alpha (deg)"]
     path = model.paths[frame]
     for place in range(1, len(path), 2):
@@ -189,7 +220,7 @@ def _dh(model: Model, frame: str, values: np.ndarray) -> str:
 
 
 def _ur(model: Model, frame: str, values: np.ndarray) -> str:
-    """`calibration.yaml` of the UR driver: where every joint is in the link before, as in its URDF."""
+    """Write `calibration.yaml` of the UR driver: the pose of every joint in the link before, as in its URDF."""
     moves = _moves(model, frame)
     if len(moves) != len(UR_LINKS) or any(move.sigma != 1 for move in moves):
         raise ModelError(f"has {len(moves)} joints", element="ur", remedy="The form is for six that turn")
@@ -202,7 +233,7 @@ def _ur(model: Model, frame: str, values: np.ndarray) -> str:
 
 
 def _kuka(model: Model, frame: str, values: np.ndarray) -> str:
-    """Offsets of axes, and frames as X Y Z A B C: turned about z by A, then y by B, then x by C."""
+    """Write axis offsets, and frames as X Y Z A B C: turned about z by A, then y by B, then x by C."""
     base, tool = _base_and_tool(model, frame, values)
     lines = ["; offsets to master, deg (mm where an axis slides)"]
     for k, move in enumerate(_moves(model, frame), start=1):
@@ -215,7 +246,7 @@ def _kuka(model: Model, frame: str, values: np.ndarray) -> str:
 
 
 def _abb(model: Model, frame: str, values: np.ndarray) -> str:
-    """Calibration offsets of motors' axes, rad, and frames with quaternions."""
+    """Write calibration offsets of motors' axes, rad, and frames with quaternions."""
     base, tool = _base_and_tool(model, frame, values)
     lines = ["! offsets of the axes, rad (m where an axis slides)"]
     for k, move in enumerate(_moves(model, frame), start=1):
@@ -233,14 +264,14 @@ def _moves(model: Model, frame: str):
 
 
 def _base_and_tool(model: Model, frame: str, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The constant transforms before the first axis and behind the last one."""
+    """Return the constant transforms before the first axis and behind the last one."""
     path = model.paths[frame]
     first, last = (model.blocks[path[place]] for place in (0, -1))
     return first.T @ deviation(first, values), last.T @ deviation(last, values)
 
 
 def _between_z_axes(model: Model, frame: str, values: np.ndarray) -> list[np.ndarray]:
-    """Constant transforms between joints whose frames are turned so that axes are along z, offsets included."""
+    """Return constant transforms between joints whose frames are turned so that axes are along z, with offsets."""
     path, out, before = model.paths[frame], [], np.eye(4)
     for place in range(0, len(path) - 1, 2):
         block, move = model.blocks[path[place]], model.moves[path[place + 1]]
@@ -263,5 +294,8 @@ FORMS: dict[str, tuple[tuple[str, ...], Writer, bool]] = {
     "kuka": (("controller",), _kuka, True),
     "abb": (("controller",), _abb, True),
 }
-"""Forms by name: classes of parameters that each holds, what writes it, and whether those are fitted anew to make
-up for the others. The UR's is the geometry as it is: its tool is set elsewhere on the controller."""
+"""Forms by name: the classes of parameters that each holds, its writer, and whether those are refitted to
+compensate for the others. The UR's is the geometry unchanged."""
+WITH_TOOL = ("frames", "kuka", "abb")
+"""Forms that include the tool. With others it is set elsewhere on the controller: a tool that is not at its place
+in the model must not become joint offsets."""

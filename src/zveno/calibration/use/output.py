@@ -1,4 +1,4 @@
-"""The calibrated robot in forms others read: mechanism, URDF, DH table, elementary text."""
+"""Calibrated robot in exchange formats: mechanism, URDF, DH table, elementary text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..model.models import LETTERS, Block, Model
 
 
 def deviation(block: Block, values: np.ndarray) -> np.ndarray:
-    """Δ (4, 4) of a block: its constant transform becomes T Δ."""
+    """Return Δ (4, 4) of a block: its constant transform becomes T Δ."""
     terms = values[block.first : block.first + 6]
     T = transform(block.T[:3, :3], block.T[:3, 3] + terms[:3])
     for axis, angle in enumerate(terms[3:]):
@@ -26,7 +26,7 @@ def deviation(block: Block, values: np.ndarray) -> np.ndarray:
 
 
 def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
-    """The mechanism with deviations put into the placements of its joints and frames.
+    """Return the mechanism with deviations included in the placements of its joints and frames.
 
     Errors of a link go into the placement of the joint that follows, offsets into the joint's own. A frame that
     is a link's own becomes a frame `tool` (or NAME_calibrated) on it. Joint terms beyond offsets have no place in a
@@ -64,10 +64,10 @@ def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
 
 
 def text_of(mechanism: Mechanism, format: str) -> tuple[str, str]:
-    """(text, what people should know) as "urdf", "dh" or "elementary".
+    """Return (text, note for the user) as "urdf", "dh" or "elementary".
 
     A calibrated robot rarely fits a Denavit–Hartenberg table as it was: neighbouring axes that were parallel are
-    so no more, and their common normal is far away. Where the table is refused, the elementary product, which
+    no longer so, and their common normal is far away. Where the table is refused, the elementary product, which
     has the extra constant transforms, is given instead.
     """
     try:

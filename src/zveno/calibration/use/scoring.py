@@ -12,15 +12,15 @@ from ..fit.initial import first_frames
 from ..fit.solve import solve
 from ..fit.weighting import FitOptions
 from ..measurements.assembly import fit_problem
-from ..measurements.campaigns import Campaign, prepared
+from ..measurements.campaigns import Dataset, prepared
 from ..model.models import Model
 
 
 @in_one_thread
 def score(
-    model: Model, data: Campaign | Sequence[Campaign], values: np.ndarray, unknowns: Mapping[str, np.ndarray]
+    model: Model, data: Dataset | Sequence[Dataset], values: np.ndarray, unknowns: Mapping[str, np.ndarray]
 ) -> tuple[Error, ...]:
-    """Errors with parameters `values` (P,) and frames by label as they were found; other unknowns are fitted."""
+    """Return errors with parameters `values` (P,) and frames by label as found; other unknowns are fitted."""
     campaigns, _ = prepared(data, model.mechanism)
     problem = fit_problem(model, campaigns)
     problem = problem.placed(first_frames(problem, values, known=unknowns))

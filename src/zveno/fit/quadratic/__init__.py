@@ -1,4 +1,4 @@
-"""Strictly convex quadratic programs of a few dozen unknowns, many at once, solved by a dual active-set method."""
+"""Strictly convex quadratic programs of a few dozen unknowns, in batches, by a dual active-set method."""
 
 from .solve import QuadraticAnswer as QuadraticAnswer
 from .solve import quadratic_kernel as quadratic_kernel

@@ -1,4 +1,4 @@
-"""Flags, counts and small steps of the dual active-set method, see `program`."""
+"""Flags, counters and small steps of the dual active-set method, see `program`."""
 
 from __future__ import annotations
 
@@ -6,109 +6,130 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.math import equal, greater, less, logical_and, logical_not, logical_or, not_equal, select
+from ...kernels.ops import abs, equal, greater, less, logical_and, logical_not, logical_or, not_equal, where
 from . import steps
 from .steps import Sizes
 
 CHECKED = 4
-"""Times that values are computed anew at most, beside those after a factorisation."""
+"""Maximum number of recomputations of values, beside those after a factorisation."""
 
 
 def started() -> Any:
-    """There is something to do, and nothing is factored."""
+    """Return initial flags: (work to do, nothing factored)."""
     return np.ones(1), np.ones(1)
 
 
 def begun() -> Any:
-    """Status, running, changed."""
+    """Return the initial (status, running, changed)."""
     return np.array([steps.RUNNING]), np.ones(1), np.zeros(1)
 
 
 def nothing_swept(sizes: Sizes, side: Any) -> Any:
-    """(Rows to be swept again, whether there are none, sweeps, room for others) after a factorisation."""
+    """Return (rows to sweep again, flag that there are none, sweeps, room for others, flag that none is due)."""
     is_row = np.arange(sizes.order) >= sizes.n
-    held = select(logical_and(is_row, not_equal(side, 0.0)), 1.0, 0.0)
-    return held, flag(equal(held.sum(), 0.0)), np.zeros(1), np.array([float(sizes.sweeps)])
+    held = where(logical_and(is_row, not_equal(side, 0.0)), 1.0, 0.0)
+    return held, flag(equal(held.sum(), 0.0)), np.zeros(1), np.array([float(sizes.sweeps)]), np.zeros(1)
 
 
-def looked_at(status: Any, changed: Any, checks: Any, complete: Any) -> Any:
-    """(Whether to go on, whether to factor, that all rows are swept, checks) after a run of the method.
+def looked_at(status: Any, changed: Any, checks: Any, complete: Any, room: Any) -> Any:
+    """Return (flag to go on, flag to factor, flag that all rows are swept, checks) after a run of the method.
 
-    It goes on where rows were swept again, where no room is left, and where something changed since values were
-    computed anew.
+    It goes on if rows were swept again, if no room is left, or if something changed since values were recomputed.
     """
     runs = equal(status[0], steps.RUNNING)
     unsure = logical_and(equal(status[0], steps.SOLVED), greater(changed[0], 0.5))
-    checks = checks + select(unsure, 1.0, 0.0)
+    checks = checks + where(unsure, 1.0, 0.0)
     again = logical_or(runs, logical_and(unsure, less(checks[0], CHECKED + 0.5)))
-    return flag(again), flag(logical_and(runs, greater(complete[0], 0.5))), np.ones(1), checks
+    stale = logical_or(logical_and(runs, greater(complete[0], 0.5)), logical_and(unsure, less(room[0], 0.5)))
+    return flag(again), flag(stale), np.ones(1), checks
 
 
-def target(index: Any, exchanged: Any, pending: Any) -> Any:
-    """The index whose column is wanted, and whether it is a new one."""
-    blocked = greater(pending[0], 0.5)
-    return np.array([select(blocked, exchanged[0], index[0])]), flag(logical_not(blocked))
+def target(index: Any, exchanged: Any, due: Any) -> Any:
+    """Return the index whose column is needed, and a flag that it is that of the step, not of a due exchange."""
+    blocked = greater(due[0], 0.5)
+    return np.array([where(blocked, exchanged[0], index[0])]), flag(logical_not(blocked))
 
 
 def stepped(sizes: Sizes, *given: Any) -> Any:
-    """`steps.stepped`, and whether the index itself is exchanged."""
-    column, p, u, side, low, high, *own, index, mode, status = given
-    found = steps.stepped(sizes, column, p, u, side, low, high, [x[0] for x in own], index, mode, status)
-    blocked, goes_on = found[5], found[7]
-    return *found, flag(logical_and(less(blocked[0], 0.5), greater(goes_on[0], 0.5)))
+    """Return the results of `steps.stepped`, and a flag that the index itself is exchanged."""
+    column, p, u, side, low, high, *at_index, size, index, mode, pending, kept, status = given
+    at = [x[0] for x in at_index]
+    results = steps.stepped(sizes, column, p, u, side, low, high, at, size, index, mode, pending, kept, status)
+    due, goes_on = results[5], results[9]
+    return *results, flag(logical_and(less(due[0], 0.5), greater(goes_on[0], 0.5)))
 
 
-def one_more(count: Any, room: Any, done: Any, mode: Any) -> Any:
-    """(Sweeps, room, steps, that something changed); rows that are swept again count as sweeps only."""
-    new = select(equal(mode[0], steps.SWEEP_AGAIN), 0.0, 1.0)
-    return count + 1.0, room - new, done + new, np.ones(1)
+def trusted(sizes: Sizes, pivot: Any, size: Any, mode: Any, room: Any) -> Any:
+    """Return (flag to go on, room): a small pivot is trusted only in a tableau without exchanges.
+
+    Division by a small pivot loses as many digits.
+    """
+    small = less(abs(pivot[0]), steps.SMALL * size[0])
+    exchanged = logical_and(less(room[0], sizes.sweeps - 0.5), not_equal(mode[0], steps.SWEEP_AGAIN))
+    stops = logical_and(small, exchanged)
+    return flag(logical_not(stops)), np.array([where(stops, 0.0, room[0])])
+
+
+def due_now(due: Any, fine: Any) -> Any:
+    """Return a flag that a due exchange may be done."""
+    return flag(logical_and(greater(due[0], 0.5), greater(fine[0], 0.5)))
+
+
+def one_more(count: Any, room: Any, done: Any, mode: Any, pivot: Any, size: Any) -> Any:
+    """Return (sweeps, room, steps, flag of a change); rows that are swept again count as sweeps only.
+
+    A small pivot leaves no room, because division by it loses as many digits.
+    """
+    new = where(equal(mode[0], steps.SWEEP_AGAIN), 0.0, 1.0)
+    small = less(abs(pivot[0]), steps.SMALL * size[0] * new)
+    return count + 1.0, where(small, 0.0, room - new), done + new, np.ones(1)
 
 
 def meets(at: Any, target: Any) -> Any:
-    """The index of a sweep, and whether it is that of the column."""
+    """Return the index of a sweep, and a flag that it is that of the column."""
     return at, flag(equal(at[0], target[0]))
 
 
 def share(y: Any, own: Any, meets: Any) -> Any:
-    """What a sweep takes of a column: its own number where the column is that of its index."""
-    return select(greater(meets[0], 0.5), own, y)
+    """Return the share of a column in a sweep: its own number if the column is that of the sweep's index."""
+    return where(greater(meets[0], 0.5), own, y)
 
 
 def last(count: Any) -> Any:
-    """The last sweep, and whether there is one."""
+    """Return the last sweep, and a flag that there is one."""
     return count - 1.0, flag(greater(count[0], 0.5))
 
 
 def one_before(place: Any) -> Any:
-    """The sweep before, and whether there is one."""
+    """Return the previous sweep, and a flag that there is one."""
     return place - 1.0, flag(greater(place[0], 0.5))
 
 
 def first(count: Any) -> Any:
-    """The first sweep, and whether there is one."""
+    """Return the first sweep, and a flag that there is one."""
     return np.zeros(1), flag(greater(count[0], 0.5))
 
 
 def one_behind(place: Any, count: Any) -> Any:
-    """The next sweep, and whether there is one."""
+    """Return the next sweep, and a flag that there is one."""
     return place + 1.0, flag(less(place[0] + 1.5, count[0]))
 
 
 def flag(condition: Any) -> Any:
-    """1 where a condition holds, else 0, (1,)."""
-    return np.array([select(condition, 1.0, 0.0)])
+    """Return 1 if a condition holds, else 0, (1,)."""
+    return np.array([where(condition, 1.0, 0.0)])
 
 
 def same(x: Any) -> Any:
-    """What it is given."""
+    """Return the argument."""
     return x
 
 
 def unscaled(p: Any, scales: Any) -> Any:
-    """x from its scaled values."""
+    """Return x from its scaled values."""
     return p * scales
 
 
 def divided(u: Any, divisor: Any) -> Any:
-    """Multipliers of rows from those of scaled rows."""
+    """Return the multipliers of rows from those of scaled rows."""
     return u / divisor

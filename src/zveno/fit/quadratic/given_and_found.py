@@ -1,23 +1,23 @@
-"""Arrays of a structured program that hold the rows of a quadratic program, and its answer."""
+"""Arrays of a structured program with the rows and the solution of a quadratic program."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...kernels.structured.parts import Rows
+from ...kernels.builder import Rows
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Arrays of a program that hold an answer, all in rows of one number.
+    """Arrays of a program that hold a solution, all in rows of one number.
 
     Attributes:
         x: unknowns (n).
-        side: −1 and +1 for unknowns that are held at their lower and upper bound, (order).
+        side: −1 and +1 for active lower and upper bounds, (order).
         u: multipliers of bounds and slots in scaled units, (order).
         row_side: the same for rows, (m).
         row_u: multipliers of the rows, (m).
-        status, steps: see `steps`; exchanges done.
+        status, steps: status, see `steps`, and number of exchanges.
     """
 
     x: Rows

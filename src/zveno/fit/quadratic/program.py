@@ -2,15 +2,14 @@
 
     minimise ½ xᵀH x + gᵀx   with   lower ≤ x ≤ upper,   low ≤ C x ≤ high.
 
-Its steps are along columns of the inverse of the KKT matrix of the bounds and rows that are held. This inverse is
-kept in product form, see `sweeps`: H of the unknowns that are free at the start is factored once, n³/6 products,
-and taking up or letting go of a bound or a row is one more sweep, O(n²), in every lane for itself.
+Steps are along columns of the inverse of the KKT matrix of the active bounds and rows. This inverse is kept in
+product form, see `sweeps`. H of the initially free unknowns is factored once, n³/6 products. Adding or removing an
+active bound or row is one more sweep, O(n²), separately in every lane.
 
-It starts from bounds that are given, as a rule those of a similar program, and then the factorisation is often all
-there is to do. Those whose multiplier has the wrong sign are let go one by one, which ends with signs that are
-right; from there on the dual objective grows with every step, and the method is finite. Values are computed anew
-from H, g and C, with the inverse as preconditioner, when the method has ended, and it goes on from there until
-nothing changes.
+The method starts from a given active set, usually that of a similar program. Often the factorisation is then all
+there is to do. Active bounds with a multiplier of the wrong sign are removed one by one until all signs are right.
+From there on the dual objective grows with every step, so the method is finite. At the end, values are recomputed
+from H, g and C, with the inverse as preconditioner. The method continues from there until nothing changes.
 """
 
 from __future__ import annotations
@@ -19,18 +18,17 @@ from functools import partial
 
 import numpy as np
 
-from ...kernels.structured.build import Builder
-from ...kernels.structured.parts import Rows
+from ...kernels.builder import Builder, Part, Rows
 from . import flags, steps, sweeps
 from .given_and_found import Answer, General
 from .steps import Sizes
 
 STEPS = 10
-"""Steps of the method at most, in multiples of the order; the usual number is that of changes."""
+"""Maximum number of steps, in multiples of the order. Usually there is one step per change of the active set."""
 
 
 class QuadraticProgram:
-    """Writes the method into a program. Names of its arrays begin with `name`."""
+    """Writer of the method into a program. Names of its arrays begin with `name`."""
 
     program: Builder
     sizes: Sizes
@@ -66,6 +64,8 @@ class QuadraticProgram:
     index: Rows
     mode: Rows
     pending: Rows
+    due: Rows
+    kept: Rows
     target: Rows
     exchanged: Rows
     basic: Rows
@@ -79,6 +79,10 @@ class QuadraticProgram:
     steps: Rows
     changed: Rows
     checks: Rows
+    size: Rows
+    column_size: Rows
+    outside: Rows
+    gap: Rows
     divisor: Rows
     row_u: Rows
 
@@ -94,32 +98,41 @@ class QuadraticProgram:
         self.z, self.Hx = self._vector("z", n), self._vector("Hx", n)
         self.low, self.high, self.side = self._vector("low"), self._vector("high"), self._vector("side")
         self.p, self.u, self.unswept = self._vector("p"), self._vector("u"), self._vector("unswept")
+        self.terms: Rows = self._vector("terms")
         self.e, self.y, self.column = self._vector("e"), self._vector("y"), self._vector("column")
-        # What is stored of sweeps, and their shares of the product that is computed.
+        # Stored sweeps, and their shares of the current product.
         self.f: Rows = program.scratch(f"{name}_f", sizes.most_sweeps, order)
-        self.pivot, self.at, self.own = (self._vector(what, sizes.most_sweeps) for what in ("pivot", "at", "own"))
+        self.pivot, self.at, self.own = (self._vector(label, sizes.most_sweeps) for label in ("pivot", "at", "own"))
         self.share: Rows = self._vector("share", sizes.most_sweeps)
-        self.count, self.room, self.place = (self._vector(what, 1) for what in ("count", "room", "place"))
-        self.left, self.k, self.meets = (self._vector(what, 1) for what in ("left", "k", "meets"))
-        self.index, self.mode, self.pending = (self._vector(what, 1) for what in ("index", "mode", "pending"))
+        self.count, self.room, self.place = (self._vector(label, 1) for label in ("count", "room", "place"))
+        self.left, self.k, self.meets = (self._vector(label, 1) for label in ("left", "k", "meets"))
+        self.index, self.mode, self.pending = (self._vector(label, 1) for label in ("index", "mode", "pending"))
+        self.due, self.kept = self._vector("due", 1), self._vector("kept", 1)
         self.target, self.exchanged, self.basic = (
-            self._vector(what, 1) for what in ("target", "exchanged", "basic")
+            self._vector(label, 1) for label in ("target", "exchanged", "basic")
         )
-        self.status, self.running, self.again = (self._vector(what, 1) for what in ("status", "running", "again"))
-        self.begun, self.arrived = (self._vector(what, 1) for what in ("begun", "arrived"))
-        self.complete, self.stale = (self._vector(what, 1) for what in ("complete", "stale"))
-        self.steps, self.changed, self.checks = (self._vector(what, 1) for what in ("steps", "changed", "checks"))
+        self.status, self.running, self.again = (self._vector(label, 1) for label in ("status", "running", "again"))
+        self.begun, self.arrived = (self._vector(label, 1) for label in ("begun", "arrived"))
+        self.complete, self.stale = (self._vector(label, 1) for label in ("complete", "stale"))
+        self.steps, self.changed, self.checks = (self._vector(label, 1) for label in ("steps", "changed", "checks"))
+        # Sizes of the terms that cancel in `y` at the target and in `column` at the index.
+        self.size, self.column_size = self._vector("size", 1), self._vector("column_size", 1)
+        self.outside, self.gap = self._vector("outside", 1), self._vector("gap", 1)
         if sizes.m:
+            self.weights: Rows = self._vector("weights", sizes.m)
+            self.bound: Rows = program.scratch(f"{name}_bound", 1, 2, zero=True)
             self.divisor, self.row_u = self._vector("divisor", sizes.m), self._vector("row_u", sizes.m)
             self.row_side: Rows = self._vector("row_side", sizes.m)
 
-    def _vector(self, what: str, rows: int | None = None) -> Rows:
-        return self.program.scratch(f"{self.name}_{what}", self.sizes.order if rows is None else rows, 1, zero=True)
+    def _vector(self, label: str, rows: int | None = None) -> Rows:
+        return self.program.scratch(
+            f"{self.name}_{label}", self.sizes.order if rows is None else rows, 1, zero=True
+        )
 
     def write(
         self, H: Rows, g: Rows, lower: Rows, upper: Rows, warm: Rows, general: General | None = None
     ) -> Answer:
-        """The method for H (n rows of n), and g, lower, upper, sides to begin with, in n rows of one number."""
+        """Write the method for H (n rows of n) and g, lower, upper and initial sides in n rows of one number."""
         program, sizes, n = self.program, self.sizes, self.sizes.n
         self.scales[0, n] = program.step(partial(steps.scales, n), H[0, n])
         with program.each(n) as i:
@@ -129,7 +142,7 @@ class QuadraticProgram:
         if general is not None:
             self._scale_rows(general)
         self.again[0], self.stale[0] = program.step(flags.started)
-        with program.repeat_while(self.again, flags.CHECKED + STEPS * sizes.order // sizes.sweeps):
+        with program.repeat_while(self.again, flags.CHECKED + STEPS * sizes.order):
             with program.repeat_while(self.stale, 1):
                 self._factor()
             with program.repeat_while(self.complete, 1):
@@ -137,8 +150,9 @@ class QuadraticProgram:
             self.status[0], self.running[0], self.changed[0] = program.step(flags.begun)
             with program.repeat_while(self.running, sizes.most_sweeps + 1):
                 self._step()
-            given = self.status[0], self.changed[0], self.checks[0], self.complete[0]
+            given = self.status[0], self.changed[0], self.checks[0], self.complete[0], self.room[0]
             self.again[0], self.stale[0], self.complete[0], self.checks[0] = program.step(flags.looked_at, *given)
+        self._claim()
         self.x[0, n] = program.step(flags.unscaled, self.p[0, n], self.scales[0, n])
         if not sizes.m:
             return Answer(self.x, self.side, self.u, None, None, self.status, self.steps, self.scales)
@@ -156,17 +170,16 @@ class QuadraticProgram:
             self.M[j + n], self.low[j + n], self.high[j + n], self.divisor[j] = scaled
 
     def _factor(self) -> None:
-        """H of the unknowns that are free now; rows that are held are to be swept again."""
+        """Factor H of the unknowns that are free now; active rows have to be swept again."""
         program, sizes, n = self.program, self.sizes, self.sizes.n
         self.L[0], self.r[0, n], self.free[0, n] = program.step(
             partial(sweeps.factored, n), self.M[0, n], self.side[0, n]
         )
-        self.unswept[0, sizes.order], self.complete[0], self.count[0], self.room[0] = program.step(
-            partial(flags.nothing_swept, sizes), self.side[0, sizes.order]
-        )
+        none_swept = program.step(partial(flags.nothing_swept, sizes), self.side[0, sizes.order])
+        self.unswept[0, sizes.order], self.complete[0], self.count[0], self.room[0], self.due[0] = none_swept
 
     def _refresh(self) -> None:
-        """Values and multipliers computed anew from H, g and C at the bounds and rows that are held."""
+        """Recompute values and multipliers from H, g and C at the active bounds and rows."""
         program, sizes, n, order = self.program, self.sizes, self.sizes.n, self.sizes.order
         self.pull[0, n] = program.step(partial(np.zeros, n))
         if sizes.m:
@@ -176,15 +189,56 @@ class QuadraticProgram:
         self._times(self.p)
         self.w[0, n] = program.step(steps.gradient, self.Hx[0, n], self.g[0, n], self.pull[0, n])
         at = tuple(rows[0, order] for rows in (self.side, self.low, self.high))
-        self.e[0, order] = program.step(partial(steps.errors, sizes), self.w[0, n], self.p[0, order], *at)
+        self.e[0, order] = program.step(
+            partial(steps.errors, sizes), self.w[0, n], self.u[0, order], self.p[0, order], *at
+        )
         self._apply()
         self.p[0, order], self.u[0, order] = program.step(
             partial(steps.corrected, sizes),
             *(self.y[0, order], self.w[0, n], self.p[0, order], self.u[0, order], *at),
         )
+        self._measure()
+
+    def _measure(self) -> None:
+        """Compute the scales for feasibility: of an unknown its range, of a row the range due to the unknowns."""
+        program, sizes, n = self.program, self.sizes, self.sizes.n
+        self.terms[0, n] = program.step(steps.extents, self.p[0, n], self.low[0, n], self.high[0, n])
+        if sizes.m:
+            with program.each(sizes.m) as j:
+                self.terms[j + n] = program.step(sweeps.reach, self.M[j + n], self.terms[0, n])
+
+    def _claim(self) -> None:
+        """Set the status only if proven: all bounds and rows satisfied, or a contradictory sum of rows."""
+        program, sizes, n, order = self.program, self.sizes, self.sizes.n, self.sizes.order
+        self.gap[0] = program.step(steps.crossed, self.low[0, n], self.high[0, n])
+        if sizes.m:
+            box = self.low[0, n], self.high[0, n]
+            at_index = tuple(rows[self.index.lane()] for rows in (self.p, self.low, self.high))
+            self.weights[0, sizes.m] = program.step(
+                partial(steps.weights_of_contradiction, sizes),
+                *(self.column[n, sizes.m], self.side[n, sizes.m], *at_index, self.index[0]),
+            )
+            self.pull[0, n] = program.step(partial(np.zeros, n))
+            self.xi[0, n] = program.step(partial(np.zeros, n))
+            self.bound[0] = program.step(partial(np.zeros, 2))
+            with program.each(sizes.m) as j:
+                row = self.M[j + n], self.low[j + n], self.high[j + n]
+                sums = self.pull[0, n], self.xi[0, n], self.bound[0]
+                self.pull[0, n], self.xi[0, n], self.bound[0] = program.step(
+                    steps.added_row, self.weights[j], *row, *sums
+                )
+                self.gap[0] = program.step(steps.row_contradiction, *row, *box, self.gap[0])
+                self.p[j + n] = program.step(sweeps.dot, self.M[j + n], self.p[0, n])
+            self.gap[0] = program.step(
+                steps.sum_contradiction, self.pull[0, n], self.xi[0, n], self.bound[0], *box, self.gap[0]
+            )
+        self._measure()
+        values = (rows[0, order] for rows in (self.p, self.low, self.high, self.terms))
+        self.outside[0] = program.step(steps.excess, *values)
+        self.status[0] = program.step(steps.claimed, self.status[0], self.outside[0], self.gap[0])
 
     def _apply(self) -> None:
-        """y = T e; e is used up."""
+        """Compute y = T e; e is used up."""
         program, sizes, n, order = self.program, self.sizes, self.sizes.n, self.sizes.order
         self.place[0], self.left[0] = program.step(flags.last, self.count[0])
         place, k = self.place.lane(), self.k.lane()
@@ -218,7 +272,7 @@ class QuadraticProgram:
             self.place[0], self.left[0] = program.step(flags.one_behind, self.place[0], self.count[0])
 
     def _times(self, x: Rows) -> None:
-        """H x; a loop, so that a step of the method stays in the processor's cache of instructions."""
+        """Compute H x in a loop, so that a step of the method stays in the processor's instruction cache."""
         with self.program.each(self.sizes.n) as i:
             self.Hx[i] = self.program.step(sweeps.dot, self.M[i], x[0, self.sizes.n])
 
@@ -229,16 +283,17 @@ class QuadraticProgram:
                 self.y[j + self.sizes.n] = self.program.step(sweeps.dot, row, self.xi[0, self.sizes.n])
 
     def _find_column(self) -> None:
-        """y is the column of T at the target. T is symmetric: what a sweep takes of it is known when it is met."""
+        """Set y to the column of T at the target. T is symmetric, so a sweep's share is known when it is met."""
         program, sizes, n, order = self.program, self.sizes, self.sizes.n, self.sizes.order
         target, k = self.target.lane(), self.k.lane()
-        row, own = self.M[target], self.free[target]
+        row, is_free = self.M[target], self.free[target]
         self.z[0, n], self.xi[0, n] = program.step(
-            partial(sweeps.column_rest, n), self.L[0], self.r[0, n], self.free[0, n], row, own, self.target[0]
+            partial(sweeps.column_rest, n), self.L[0], self.r[0, n], self.free[0, n], row, is_free, self.target[0]
         )
         self._times(self.z)
-        self.y[0, n] = program.step(sweeps.column_of, self.free[0, n], row, own, self.z[0, n], self.Hx[0, n])
+        self.y[0, n] = program.step(sweeps.column_of, self.free[0, n], row, is_free, self.z[0, n], self.Hx[0, n])
         self._rows_of_product()
+        self.size[0] = program.step(partial(sweeps.first_size, n), is_free, self.target[0], self.y[target])
         self.place[0], self.left[0] = program.step(flags.first, self.count[0])
         with program.repeat_while(self.left, sizes.most_sweeps) as i:
             self.k[0], self.meets[0] = program.step(flags.meets, self.at[i], self.target[0])
@@ -246,43 +301,66 @@ class QuadraticProgram:
             with program.repeat_while(self.meets, 1):
                 self.y[0, order] = program.step(partial(np.zeros, order))
             self.y[k] = program.step(flags.same, self.share[i])
+            self.size[0] = program.step(
+                sweeps.size_after_sweep,
+                self.size[0],
+                self.y[target],
+                self.f[i],
+                self.target[0],
+                self.share[i],
+                self.meets[0],
+            )
             self.y[0, order] = program.step(sweeps.after_sweep, self.f[i], self.share[i], self.y[0, order])
             self.place[0], self.left[0] = program.step(flags.one_behind, self.place[0], self.count[0])
 
     def _step(self) -> None:
-        """One column of T: that of a new index, or of the one that blocks what is pending."""
+        """Do one step with one column of T: that of a new index, or of the index that blocks the pending one."""
         program, sizes, order = self.program, self.sizes, self.sizes.order
         values = tuple(rows[0, order] for rows in (self.p, self.u, self.side, self.low, self.high))
-        words = tuple(
-            rows[0] for rows in (self.index, self.mode, self.pending, self.status, self.room, self.complete)
-        )
+        words = (rows[0] for rows in (self.kept, self.pending, self.status, self.room, self.complete))
         self.index[0], self.mode[0], self.status[0], self.running[0] = program.step(
-            partial(steps.chosen, sizes), *values, self.unswept[0, order], *words
+            partial(steps.chosen, sizes), *values, self.terms[0, order], self.unswept[0, order], *words
         )
         with program.repeat_while(self.running, 1):
             self.target[0], self.begun[0] = program.step(
-                flags.target, self.index[0], self.exchanged[0], self.pending[0]
+                flags.target, self.index[0], self.exchanged[0], self.due[0]
             )
             self._find_column()
-            with program.repeat_while(self.pending, 1):
-                self._exchange(self.exchanged, self.y)
+            self._trust(self.y[self.target.lane()], self.size)
+            self.due[0] = program.step(flags.due_now, self.due[0], self.running[0])
+            with program.repeat_while(self.due, 1):
+                self._exchange(self.exchanged, self.y, self.size)
                 self._carry_column()
+                self._trust(self.column[self.index.lane()], self.column_size)
             with program.repeat_while(self.begun, 1):
                 self.column[0, order] = program.step(flags.same, self.y[0, order])
-            k = self.index.lane()
-            own = tuple(rows[k] for rows in (self.column, self.p, self.u, self.low, self.high))
-            stepped = program.step(
-                partial(flags.stepped, sizes),
-                *(self.column[0, order], *values, *own, self.index[0], self.mode[0], self.status[0]),
-            )
-            self.p[0, order], self.u[0, order], self.side[0, order] = stepped[:3]
-            self.exchanged[0], self.basic[0], self.pending[0], self.status[0], self.running[0] = stepped[3:8]
-            self.arrived[0] = stepped[8]
-            with program.repeat_while(self.arrived, 1):
-                self._exchange(self.index, self.column)
+                self.column_size[0] = program.step(flags.same, self.size[0])
+            with program.repeat_while(self.running, 1):
+                self._move(values)
 
-    def _exchange(self, index: Rows, column: Rows) -> None:
-        """One more sweep: an index with its column."""
+    def _trust(self, pivot: Part, size: Rows) -> None:
+        """Stop before a small pivot, so that H is factored again first."""
+        self.running[0], self.room[0] = self.program.step(
+            partial(flags.trusted, self.sizes), pivot, size[0], self.mode[0], self.room[0]
+        )
+
+    def _move(self, values: tuple[Part, ...]) -> None:
+        """Take the longest step of an index along its column."""
+        program, sizes, order = self.program, self.sizes, self.sizes.order
+        k = self.index.lane()
+        at_index = tuple(rows[k] for rows in (self.column, self.p, self.u, self.low, self.high))
+        words = (
+            rows[0] for rows in (self.column_size, self.index, self.mode, self.pending, self.kept, self.status)
+        )
+        stepped = program.step(partial(flags.stepped, sizes), self.column[0, order], *values, *at_index, *words)
+        self.p[0, order], self.u[0, order], self.side[0, order] = stepped[:3]
+        self.exchanged[0], self.basic[0], self.due[0], self.pending[0], self.kept[0] = stepped[3:8]
+        self.status[0], self.running[0], self.arrived[0] = stepped[8:]
+        with program.repeat_while(self.arrived, 1):
+            self._exchange(self.index, self.column, self.column_size)
+
+    def _exchange(self, index: Rows, column: Rows, size: Rows) -> None:
+        """Add a sweep: an index with its column, and the size of the terms that cancel there."""
         program, order = self.program, self.sizes.order
         place = self.count.lane()
         self.f[place], self.pivot[place], self.own[place] = program.step(
@@ -292,13 +370,18 @@ class QuadraticProgram:
         self.unswept[index.lane()] = program.step(partial(np.zeros, 1))
         counts = self.count, self.room, self.steps
         self.count[0], self.room[0], self.steps[0], self.changed[0] = program.step(
-            flags.one_more, *(rows[0] for rows in counts), self.mode[0]
+            flags.one_more, *(rows[0] for rows in counts), self.mode[0], self.pivot[place], size[0]
         )
 
     def _carry_column(self) -> None:
-        """The column of what is pending after the sweep of what blocked it; T is symmetric."""
+        """Update the column of the pending index after the sweep of the blocking one; T is symmetric."""
         program, order = self.program, self.sizes.order
         self.place[0], self.left[0] = program.step(flags.last, self.count[0])
+        self.column_size[0] = program.step(
+            sweeps.size_after_carry,
+            *(self.column_size[0], self.f[self.place.lane()], self.index[0]),
+            self.column[self.exchanged.lane()],
+        )
         self.column[0, order] = program.step(
             sweeps.after_sweep,
             *(self.f[self.place.lane()], self.column[self.exchanged.lane()], self.column[0, order]),

@@ -1,4 +1,4 @@
-"""The kernel of the dual active-set method, and the optimality of its answers."""
+"""Kernel of the dual active-set method, and the status of its solutions."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...kernels.structured.build import Builder
+from ...kernels.builder import Builder
 from .given_and_found import General
 from .program import QuadraticProgram
 from .steps import INFEASIBLE, SOLVED, Sizes
 
 if TYPE_CHECKING:
-    from ...kernels.structured.kernel import StructuredKernel
+    from ...kernels.kernel import Kernel
 
 
 @dataclass(frozen=True)
 class QuadraticAnswer:
-    """Answers of quadratic programs, with the batch axes first.
+    """Solutions of quadratic programs, with the batch axes first.
 
     Attributes:
         x: unknowns (..., n).
-        side: −1 and +1 where an unknown is held at its lower and upper bound, (..., n).
-        multipliers: of the bounds (..., n): positive at lower ones, negative at upper ones.
+        side: −1 and +1 for active lower and upper bounds, (..., n).
+        multipliers: multipliers of the bounds (..., n), positive at lower bounds, negative at upper ones.
         row_side, row_multipliers: the same for the rows, (..., m).
         status: 0 solved, 1 infeasible, −1 too many steps, (...).
-        steps: exchanges that were done, (...).
+        steps: number of exchanges, (...).
     """
 
     x: np.ndarray
@@ -40,12 +40,12 @@ class QuadraticAnswer:
 
     @property
     def solved(self) -> np.ndarray:
-        """Whether the method ended at an optimum, (...)."""
+        """Mask of the programs solved to optimality, (...)."""
         return self.status == SOLVED
 
     @property
     def infeasible(self) -> np.ndarray:
-        """Whether bounds and rows contradict each other, (...)."""
+        """Mask of the programs whose bounds and rows contradict each other, (...)."""
         return self.status == INFEASIBLE
 
 
@@ -64,9 +64,9 @@ def solve_quadratic(
 
     Args:
         H: (..., n, n), positive definite.
-        g, lower, upper: (..., n); infinite where there is no bound.
+        g, lower, upper: (..., n); infinite without a bound.
         C, low, high: (..., m, n) and (..., m).
-        warm: sides (..., n) to begin with, those of a similar program.
+        warm: initial sides (..., n), those of a similar program.
     """
     n = np.shape(g)[-1]
     m = 0 if C is None else np.shape(C)[-2]
@@ -80,20 +80,22 @@ def solve_quadratic(
 
 
 @lru_cache(maxsize=32)
-def quadratic_kernel(n: int, m: int = 0, sweeps: int = 24) -> StructuredKernel:
-    """(H, g, lower, upper, warm[, C, low, high]) → x, side, multipliers[, those of rows], status, steps.
+def quadratic_kernel(n: int, m: int = 0, sweeps: int = 24) -> Kernel:
+    """Return the kernel (H, g, lower, upper, warm[, C, low, high]) → solution.
+
+    Its outputs are x, side, multipliers, those of the rows if m > 0, status and steps.
 
     Args:
-        n, m: numbers of unknowns and rows.
-        sweeps: exchanges after which H is factored again.
+        n, m: number of unknowns and rows.
+        sweeps: number of exchanges after which H is factored again.
     """
-    from ...kernels.structured.kernel import compiled_structured  # not needed to import the package
+    from ...kernels.compile import compiled_structured  # not needed to import the package
 
     return compiled_structured(quadratic_program, Sizes(n, m, sweeps))
 
 
 def quadratic_program(program: Builder, sizes: Sizes) -> None:
-    """The program of `quadratic_kernel`."""
+    """Write the program of `quadratic_kernel`."""
     n, m = sizes.n, sizes.m
     H = program.input("H", (n, n), n)
     g, lower, upper, warm = (program.input(name, (n,)) for name in ("g", "lower", "upper", "warm"))

@@ -1,1 +1,1 @@
-"""What is wrong with a recording: faults that torques show, each by a test of its own."""
+"""Faults of a recording that torques show, each with its own test."""

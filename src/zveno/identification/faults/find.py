@@ -1,4 +1,4 @@
-"""All tests for faults of recordings, the cheap ones always, the others where something is amiss."""
+"""Tests for faults of recordings: cheap ones always, the others if errors are large."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from .fault import Fault
 from .recorded import recorded_faults
 
 SUSPICIOUS = 0.12
-"""Held-out error of a joint from which mix-ups are looked for: they leave more."""
-LEAST_DELAY = 2e-3
-"""s; the search finds delays to about 1.5 ms."""
+"""Held-out error of a joint from which mix-ups are tested: they leave more."""
 LITTLE = 0.1
-"""rad or m; a joint that moves less is hardly excited."""
+"""Range of motion, rad or m, below which a joint is hardly excited."""
 
 
 def find_faults(problem: Problem, found: Survey, fit: Fit, validation: Validation) -> tuple[Fault, ...]:
-    """What is wrong with the recordings that were fitted."""
+    """Find the faults of the recordings that were fitted."""
     names = problem.logs[0].joint_names
-    recorded = recorded_faults(problem.logs, problem.mechanism)
+    recorded = recorded_faults(problem.logs)
     faults = [*recorded, *_timing(found.choices, problem, names), *_motion(problem, found, names)]
     if any(fault.kind == "saturation" for fault in recorded):
         return tuple(faults)  # torques that are cut off look like wrong scales
@@ -35,7 +33,7 @@ def find_faults(problem: Problem, found: Survey, fit: Fit, validation: Validatio
 
 def _timing(choices: Choices, problem: Problem, names: tuple[str, ...]) -> list[Fault]:
     faults = []
-    if abs(choices.delay) > LEAST_DELAY and problem.delay is None:
+    if choices.delay and problem.delay is None:
         text = f"torques come {1e3 * choices.delay:.2g} ms after positions; this was taken back"
         faults.append(Fault("delay", names, choices.delay, f"{text}. Record both by one clock if you can"))
     step = min(log.step for log in problem.logs)

@@ -1,4 +1,4 @@
-"""Torques that ask for another geometry: the recording is another robot's, or the model's axes are wrong.
+"""Geometry faults from torques: the recording is another robot's, or the model's axes are wrong.
 
 Torques are linear in small displacements of the joint axes, at the parameters that were found. If the geometry is
 right, these columns explain nothing of blocks that were not fitted; if it is not, they explain much.
@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...kernels.kernel import Kernel
 from ...mechanism import Mechanism
 from ...mechanism.reduce import reduced
-from ...parametric import ParametricRobot
 from ...robot_functions import RobotFunctions
 from ...spatial.rotations import skew
 from ..estimate import RANK, Normal, normals, pseudo_inverse, solve, total
@@ -26,22 +26,23 @@ from .fault import Fault
 from .samples import Samples, misfit
 
 WORTH = 0.2
-"""Fall of the mean log of squared residuals in held-out blocks from which another geometry is named: residuals 10 %
-smaller on all joints together. Of recordings of 8 simulated and 3 real robots none gains more than 0.01; of 18 that
-were read as another robot's 13 gain more than 0.2, and the others leave joints that are not explained anyway."""
+"""Decrease of the mean log of squared residuals in held-out blocks from which another geometry is reported:
+residuals 10 % smaller on all joints together. Of recordings of 8 simulated and 3 real robots none gains more than
+0.01; of 18 that were read as another robot's 13 gain more than 0.2, and the others leave joints that are not
+explained anyway."""
 LEAST = 0.1
-"""rad and m; a displacement below this is a matter of calibration, not of another robot."""
+"""Displacement, rad and m, below which calibration, not another robot, is the cause."""
 MOST_OF_IT = 0.9
-"""Share of what displacements explain by which their size is judged: weak directions are noise."""
+"""Share of what displacements explain that determines their size: weak directions are noise."""
 STEP = 1e-4
-"""rad and m; of the differences that stand for derivatives."""
+"""Step, rad and m, of the finite differences."""
 
 
 def geometry_faults(found: Survey, fit: Fit, names: Sequence[str]) -> list[Fault]:
-    """The recording of another robot, if torques ask for other joint axes.
+    """Report the recording of another robot, if torques require other joint axes.
 
     Args:
-        found, fit: what was found in the recording.
+        found, fit: survey and fit of the recording.
         names: joints.
     """
     chosen = found.model.with_friction(fit.whole.friction)
@@ -70,14 +71,14 @@ def geometry_faults(found: Survey, fit: Fit, names: Sequence[str]) -> list[Fault
 
 
 def worth_on(samples: Samples, mechanism: Mechanism, parameters: np.ndarray) -> float:
-    """What displacements of the axes are worth on samples, to compare with other explanations."""
+    """Return the worth of axis displacements on samples, to compare with other explanations."""
     columns = [torques(samples.q, samples.v, samples.a) for torques in axis_torques(mechanism, parameters).values()]
     moved = samples.normal(np.stack(columns, axis=2))
     return misfit(moved.columns(np.arange(moved.H.shape[1] - len(columns)))) - misfit(moved)
 
 
 def _displacement(whole: Normal, first: int, sigma: np.ndarray) -> float:
-    """The largest displacement, rad or m, of those that explain most; `first` is the first of their columns."""
+    """Return the largest displacement, rad or m, of those that explain most, from column `first` on."""
     weight = (whole.counts > 0) / sigma**2
     H, g = np.einsum("j,jpq->pq", weight, whole.H), weight @ whole.g
     shared = H[first:, :first] @ pseudo_inverse(H[:first, :first])
@@ -92,7 +93,7 @@ def _displacement(whole: Normal, first: int, sigma: np.ndarray) -> float:
 
 
 def gains_of(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """(n,) fall of the logarithm of squared residuals; 0 where there are none."""
+    """Return the decrease (n,) of the logarithm of squared residuals; 0 where there are none."""
     used = before > 0
     gains = np.zeros(len(before))
     gains[used] = np.log(before[used] / np.maximum(after[used], 1e-12 * before[used]))
@@ -100,14 +101,14 @@ def gains_of(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def held_out(parts: Sequence[Normal], columns: np.ndarray, sigma: np.ndarray) -> np.ndarray:
-    """(n,) squared residuals of every block by the fit to the others, summed."""
+    """Return the squared residuals (n,) of every block by the fit to the others, summed."""
     used = [part.columns(columns) for part in parts]
     fits = [solve(total(used, [k]), sigma, iterations=1) for k in range(len(used))]
     return np.sum([part.squares(fit.x) for part, fit in zip(used, fits, strict=True)], axis=0)
 
 
 def axis_torques(mechanism: Mechanism, parameters: np.ndarray) -> dict[str, TorqueFunction]:
-    """Torques by displacement of every joint axis across itself: two turns and two shifts each.
+    """Return torques by displacement of every joint axis across itself: two rotations and two translations each.
 
     Args:
         mechanism: with the recorded joints only.
@@ -121,17 +122,17 @@ def axis_torques(mechanism: Mechanism, parameters: np.ndarray) -> dict[str, Torq
     ]
     tree = reduced(mechanism).mechanism
     inertia = np.stack([link.inertia for link in reduced(replace(mechanism, links=tuple(links))).mechanism.links])
-    robot = RobotFunctions(tree).parametric("geometry", "inertia")
+    kernel = RobotFunctions(tree).kernel("inverse_dynamics", inputs=("geometry", "inertia"))
     geometry = np.stack([joint.T_parent_joint for joint in tree.joints])
     return {
-        f"{joint.name}, axis {k}": _torque_of(robot, geometry, inertia, i, twist)
+        f"{joint.name}, axis {k}": _torque_of(kernel, geometry, inertia, i, twist)
         for i, joint in enumerate(tree.joints)
         for k, twist in enumerate(_across(joint.subspace(np.zeros(joint.type.n_q))))
     }
 
 
 def _across(subspace: np.ndarray) -> list[np.ndarray]:
-    """Twists (6,) that move a joint's axis: turns and shifts across it. `subspace` is (6, 1)."""
+    """Return twists (6,) that move a joint's axis: rotations and shifts across it. `subspace` is (6, 1)."""
     shift, turn = subspace[:3, 0], subspace[3:, 0]
     axis = turn if turn.any() else shift
     sides = np.linalg.svd(axis[None])[2][1:]
@@ -140,17 +141,17 @@ def _across(subspace: np.ndarray) -> list[np.ndarray]:
 
 
 def _torque_of(
-    robot: ParametricRobot, geometry: np.ndarray, inertia: np.ndarray, joint: int, twist: np.ndarray
+    kernel: Kernel, geometry: np.ndarray, inertia: np.ndarray, joint: int, twist: np.ndarray
 ) -> TorqueFunction:
-    """Torques by a displacement of one joint's frame along a twist, to first order."""
+    """Return the torques by a displacement of one joint's frame along a twist, to first order."""
     by_twist = np.zeros_like(geometry)
     by_twist[joint, :3, :3] = geometry[joint, :3, :3] @ skew(twist[3:])
     by_twist[joint, :3, 3] = geometry[joint, :3, :3] @ twist[:3]
     ahead, behind = geometry + STEP * by_twist, geometry - STEP * by_twist
 
     def torques(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        later = robot.inverse_dynamics(q, v, a, geometry=ahead, inertia=inertia)
-        earlier = robot.inverse_dynamics(q, v, a, geometry=behind, inertia=inertia)
+        later = kernel(q, v, a, ahead, inertia)
+        earlier = kernel(q, v, a, behind, inertia)
         return (later - earlier) / (2.0 * STEP)
 
     return torques

@@ -1,4 +1,4 @@
-"""Joints that are mixed up: positions with the wrong sign, positions or torques of two joints swapped."""
+"""Mixed-up joints: positions with the wrong sign, positions or torques of two joints swapped."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from .fault import Fault
 from .samples import Samples
 
 WORTH = 0.3
-"""Fall of the mean log of relative squared residuals from which a mix-up is named: residuals 14 % smaller on all
-joints together."""
+"""Decrease of the mean log of relative squared residuals from which a mix-up is reported: residuals 14 % smaller on
+all joints together."""
 ALIKE = 0.8
 
 
 def mixup_faults(samples: Samples, names: Sequence[str]) -> list[Fault]:
-    """The mix-up that explains the torques best, with those that explain them nearly as well."""
+    """Return the mix-up that explains the torques best, with those that explain them nearly as well."""
     n = len(names)
     same, plus = np.arange(n), np.ones(n)
     tried: list[tuple[float, str, tuple[str, ...], str]] = []

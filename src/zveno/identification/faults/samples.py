@@ -1,4 +1,4 @@
-"""Some hundred states of a recording on which other explanations are tried quickly."""
+"""Sampled states of a recording for quick tests of explanations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..model import TorqueModel
 from ..survey import Survey
 
 MOST = 1500
-"""States that are tried on."""
+"""Maximum number of states."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,16 +33,16 @@ class Samples:
     tau: np.ndarray
 
     def with_motion(self, signs: np.ndarray, order: np.ndarray) -> Samples:
-        """With motions of the joints in another order, some of them turned."""
+        """Return samples with motions of the joints in another order, some of them reversed."""
         q, v, a = (x[:, order] * signs for x in (self.q, self.v, self.a))
         return replace(self, q=q, v=v, a=a, rest=self.rest[order])
 
     def with_torques(self, signs: np.ndarray, order: np.ndarray) -> Samples:
-        """With torques of the joints in another order, some of them turned."""
+        """Return samples with torques of the joints in another order, some of them reversed."""
         return replace(self, tau=self.tau[:, order] * signs)
 
     def normal(self, extra: np.ndarray | None = None) -> Normal:
-        """Normal equations; `extra` (m, n, k) are further columns."""
+        """Return the normal equations; `extra` (m, n, k) are further columns."""
         W = self.model.dense(self.model.packed(self.q, self.v, self.a))
         if extra is not None:
             W = np.concatenate([W, extra], axis=2)
@@ -58,12 +58,12 @@ class Samples:
         return Normal(np.array(H), np.array(g), np.array(s), np.array(counts, dtype=float))
 
     def misfit(self) -> float:
-        """Mean logarithm of relative squared residuals: lower explains more."""
+        """Return the mean logarithm of relative squared residuals: lower explains more."""
         return misfit(self.normal())
 
 
 def misfit(normal: Normal) -> float:
-    """Mean over all rows of log(rss/|τ|²) of their joint, at the best fit."""
+    """Return the mean over all rows of log(rss/|τ|²) of their joint, at the best fit."""
     fit = solve(normal, iterations=4)
     used = (normal.counts > 0) & (normal.s > 0)
     share = np.maximum(normal.squares(fit.x)[used], 1e-12 * normal.s[used]) / normal.s[used]
@@ -71,7 +71,7 @@ def misfit(normal: Normal) -> float:
 
 
 def samples_of(found: Survey) -> Samples:
-    """States from all over the recordings."""
+    """Return states from all over the recordings."""
     parts = [(m.q, m.v, m.a, m.tau[:, 0]) for m in found.preparation.thinned.motions()]
     q, v, a, tau = (np.concatenate(column) for column in zip(*parts, strict=True))
     every = max(1, len(q) // MOST)

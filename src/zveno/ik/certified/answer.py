@@ -31,13 +31,13 @@ MOST_REASONS = 3
 def certified_answer(
     problem: IkProblem, given: Any, every_winding: bool, inputs: Callable[[Targets], str]
 ) -> Solutions:
-    """All solutions of poses, proved one by one.
+    """Find all solutions of poses, proved one by one.
 
     Args:
         problem: the chain.
         given: poses as `solve_ik` takes them, or texts of elementary transforms.
-        every_winding: whether solutions that differ by whole turns are listed.
-        inputs: the hash of what an answer is computed from.
+        every_winding: True if solutions that differ by whole turns are listed.
+        inputs: hash of the inputs.
     """
     chain = _remembered_chain(problem)
     targets, exact = _targets(problem, given)
@@ -53,7 +53,7 @@ def _remembered_chain(problem: IkProblem) -> ExactChain:
 
 
 def _targets(problem: IkProblem, given: Any) -> tuple[Targets, list[Callable[[], Rigid]]]:
-    """Poses in floats, and as functions that give balls."""
+    """Return poses in floats, and as functions that give balls."""
     texts = _texts(given)
     if texts is None:
         targets = checked_targets(problem, given)
@@ -85,7 +85,7 @@ def _meaning_of(given: Any, targets: Targets) -> str:
 
 
 def _judged(chain: ExactChain, attempt: Attempt, every_winding: bool) -> PoseProof:
-    """Solutions of one pose against its limits."""
+    """Check the solutions of one pose against its limits."""
     if attempt.solutions is None:
         reasons = list(dict.fromkeys(attempt.reasons))
         more = f" and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
@@ -105,13 +105,13 @@ def _judged(chain: ExactChain, attempt: Attempt, every_winding: bool) -> PosePro
                 pose.at_limit.append(placed.at_limit)
         if not pose.x:
             over = min((excess(chain, solution) for solution in attempt.solutions), key=max)
-            pose.code, pose.exceeded = PROVED_EXCLUDED, [over[i] for i in real]
+            pose.code, pose.limit_excess = PROVED_EXCLUDED, [over[i] for i in real]
             pose.note = f"all {len(attempt.solutions)}" if len(attempt.solutions) > 1 else "the only one"
     return pose
 
 
 def _unique(solution: Isolated, off: float, n: int) -> float:
-    """The radius about q in which there is no other solution: of what lies in the box about its middle.
+    """Return the radius about q in which there is no other solution, from the box about its middle.
 
     Where a virtual joint was added, joints that differ by ρ turn the tool by at most n ρ, and so that joint.
     """

@@ -1,4 +1,4 @@
-"""`Solutions` put together from what is proved of each pose."""
+"""`Solutions` assembled from the proofs of all poses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from ..checks.draft import Draft
 from ..checks.judgement import judged
 from ..ik_problem import IkProblem
-from ..objectives import aim_of
 from ..redundant.locked_joints import without_locked
 from ..solutions import PROVED, Solutions, padded
 from ..targets import Targets
@@ -18,14 +17,14 @@ from ..targets import Targets
 
 @dataclass
 class PoseProof:
-    """What is proved of one pose.
+    """Proof for one pose.
 
     Attributes:
         code: status code.
         x: (s, n) midpoints, the virtual joint left out.
         radius, unique: (s,), see `Solutions`.
-        note: what there is to say.
-        exceeded: (n,) of the solution nearest to the limits, where they exclude all.
+        note: remark for the user.
+        limit_excess: (n,) of the solution nearest to the limits, where they exclude all.
         at_limit: by row, joints at a limit.
     """
 
@@ -34,12 +33,12 @@ class PoseProof:
     radius: list[float] = field(default_factory=list)
     unique: list[float] = field(default_factory=list)
     note: str = ""
-    exceeded: Sequence[float] = ()
+    limit_excess: Sequence[float] = ()
     at_limit: list[tuple[int, ...]] = field(default_factory=list)
 
 
 def assembled(problem: IkProblem, targets: Targets, poses: Sequence[PoseProof], inputs: str) -> Solutions:
-    """The arrays of an answer, ordered as every method orders its solutions."""
+    """Return an answer from its proofs, ordered as every method orders its solutions."""
     floating = without_locked(problem) if problem.redundancy else problem
     k, n_q = len(poses), len(problem.held)
     pose = np.repeat(np.arange(k), [len(proof.x) for proof in poses])
@@ -48,16 +47,15 @@ def assembled(problem: IkProblem, targets: Targets, poses: Sequence[PoseProof], 
     rows.x[:] = floating.in_units(x)  # in the windings chosen, not those nearest to the middle of the limits
     order = np.lexsort((rows.mark, np.rint(rows.x[:, 0] * 1e6), pose))
     codes = np.array([proof.code for proof in poses], int)
-    aim = aim_of("squares", None, None)
-    draft = Draft(floating, targets, pose, rows, codes, np.zeros(k, int), "certified", aim)
+    draft = Draft(floating, targets, pose, rows, codes, np.zeros(k, int), "certified")
     draft.keep(order)
     nearest, distance = np.full((k, n_q), np.nan), np.full((k, 2), np.nan)
     distance[codes == PROVED] = 0.0
     exceeded, value = np.zeros((k, n_q)), np.zeros(k)
     places = [step.index or 0 for step in floating.steps]
     for i, proof in enumerate(poses):
-        if len(proof.exceeded):
-            exceeded[i, places] = proof.exceeded
+        if len(proof.limit_excess):
+            exceeded[i, places] = proof.limit_excess
         if proof.note:
             draft.notes[i] = proof.note
     limits_met = [row for proof in poses for row in proof.at_limit]

@@ -1,7 +1,7 @@
 """Rigid transforms and angles in balls: midpoints with radii, so that every true value lies in its ball.
 
 A rigid transform is a list of three rows of four balls. Comparisons of balls hold for all values in them, so a test
-that is false may be undecided: what is proved is written as the test that comes out true.
+that is false may be undecided: a proof is written as a test that returns True.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class NotProved(Exception):
 
 
 class TooWide(NotProved):
-    """Candidates are isolated but too wide to be told apart: the same route with more bits is the next to try."""
+    """Candidates are isolated but too wide to be separated: the same route with more bits is tried next."""
 
 
 def require_time() -> None:
@@ -40,7 +40,7 @@ def require_time() -> None:
 
 @contextmanager
 def precision(bits: int) -> Iterator[None]:
-    """Balls with so many bits, inside the block."""
+    """Set the precision of balls, in bits, inside the block."""
     with _PRECISION:
         before = ctx.prec
         ctx.prec = bits
@@ -51,66 +51,66 @@ def precision(bits: int) -> Iterator[None]:
 
 
 def nonzero(x: arb) -> bool:
-    """Whether a ball is proved not to hold zero."""
+    """Return True if a ball is proved not to hold zero."""
     return not x.contains(0)
 
 
 def around_zero(radius: float) -> arb:
-    """The ball about 0 whose radius is at least a float that was rounded to nearest."""
+    """Return the ball about 0 whose radius is at least a float that was rounded to nearest."""
     return arb(0, radius * (1 + 1e-12) + 1e-300)
 
 
 def middles(A: arb_mat) -> np.ndarray:
-    """Midpoints of a matrix, rounded to floats."""
+    """Return the midpoints of a matrix, rounded to floats."""
     return np.array([float(x) for x in A.entries()]).reshape(A.nrows(), A.ncols())
 
 
 def widest(balls: Sequence[arb]) -> float:
-    """The greatest radius, rounded to a float."""
+    """Return the greatest radius, rounded to a float."""
     return max((float(x.rad()) for x in balls), default=0.0)
 
 
 def exact_matrix(A: np.ndarray) -> arb_mat:
-    """A float matrix taken exactly."""
+    """Return a float matrix taken exactly."""
     return arb_mat(A.shape[0], A.shape[1], [float(x) for x in A.ravel()])
 
 
 def dot(u: Sequence[arb], v: Sequence[arb]) -> arb:
-    """Scalar product of vectors of three."""
+    """Return the scalar product of vectors of three."""
     return u[0] * v[0] + u[1] * v[1] + u[2] * v[2]
 
 
 def column(A: Rigid, j: int) -> list[arb]:
-    """Column j: 0, 1, 2 the axes, 3 the position."""
+    """Return column j: 0, 1, 2 the axes, 3 the position."""
     return [row[j] for row in A]
 
 
 def identity() -> Rigid:
-    """No motion."""
+    """Return the identity."""
     return [[arb(int(i == j)) for j in range(4)] for i in range(3)]
 
 
 def product(A: Rigid, B: Rigid) -> Rigid:
-    """A B."""
+    """Return A B."""
     columns = [column(B, j) for j in range(4)]
     return [[*(dot(row, c) for c in columns[:3]), dot(row, columns[3]) + row[3]] for row in A]
 
 
 def inverse(A: Rigid) -> Rigid:
-    """A⁻¹."""
+    """Return A⁻¹."""
     rows = [column(A, j) for j in range(3)]
     position = column(A, 3)
     return [[*row, -dot(row, position)] for row in rows]
 
 
 def turned(A: Rigid, angle: Pair) -> Rigid:
-    """A Rz(angle)."""
+    """Return A Rz(angle)."""
     c, s = angle
     return [[c * row[0] + s * row[1], c * row[1] - s * row[0], row[2], row[3]] for row in A]
 
 
 def turned_back(A: Rigid, angle: Pair) -> Rigid:
-    """Rz(−angle) A."""
+    """Return Rz(−angle) A."""
     c, s = angle
     first = [c * x + s * y for x, y in zip(A[0], A[1], strict=True)]
     second = [c * y - s * x for x, y in zip(A[0], A[1], strict=True)]
@@ -118,18 +118,18 @@ def turned_back(A: Rigid, angle: Pair) -> Rigid:
 
 
 def flipped(A: Rigid) -> Rigid:
-    """X A X with X half a turn about x: it conjugates Rz(−q) to Rz(q)."""
+    """Return X A X with X half a turn about x: it conjugates Rz(−q) to Rz(q)."""
     sign = (1, -1, -1, 1)
     return [[A[i][j] if sign[i] == sign[j] else -A[i][j] for j in range(4)] for i in range(3)]
 
 
 def four_by_four(A: Rigid) -> arb_mat:
-    """With the last row 0 0 0 1."""
+    """Return A with the last row 0 0 0 1."""
     return arb_mat(4, 4, [x for row in A for x in row] + [0, 0, 0, 1])
 
 
 def angle_of(pair: Pair) -> arb:
-    """The ball of the angle whose cosine and sine lie in the balls given.
+    """Return the ball of the angle whose cosine and sine lie in the given balls.
 
     The pair is turned by its middle first, so that the cut of atan2 is far away.
     """
@@ -140,12 +140,12 @@ def angle_of(pair: Pair) -> arb:
 
 
 def turns_between(a: arb, b: arb) -> arb:
-    """The multiple of 2π that brings b nearest to a; any multiple is right, this one is useful."""
+    """Return the multiple of 2π that brings b nearest to a; any multiple is right, this one is useful."""
     return 2 * round((float(a.mid()) - float(b.mid())) / (2 * np.pi)) * arb.pi()
 
 
 def nearest_rotation(R: np.ndarray) -> list[list[arb]]:
-    """The rotation nearest to a float matrix (3, 3): its polar factor.
+    """Return the rotation nearest to a float matrix (3, 3): its polar factor.
 
     With E = XᵀX − 1 the step X ← X (1 − E/2) keeps the polar factor, and X (XᵀX)^(−1/2) differs from X (1 − E/2) by
     at most 4 |E|² for |E| < 1/4.

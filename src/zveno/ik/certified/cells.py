@@ -26,7 +26,7 @@ SHRINKS = 0.7
 
 
 def boxes(loop: Loop, ranges: Sequence[tuple[float, float]]) -> list[list[arb]]:
-    """Boxes that together hold every solution with coordinates inside `ranges`."""
+    """Find boxes that together hold every solution with coordinates inside `ranges`."""
     low, high = np.array(ranges).T
     centre, half = (low + high)[None] / 2, np.maximum(high - low, 1e-9)[None] / 2 * (1 + 1e-9)
     system = _Floats(loop, np.max(np.abs(np.array(ranges)), axis=1))
@@ -52,7 +52,7 @@ def _box(centre: np.ndarray, half: np.ndarray) -> list[arb]:
 
 
 def _halved(centre: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cells halved along their widest direction, halves a little wider so that rounding leaves no gap."""
+    """Halve cells along their widest direction, halves a little wider so that rounding leaves no gap."""
     rows, widest = np.arange(len(half)), half.argmax(axis=1)
     smaller = half.copy()
     smaller[rows, widest] *= 0.5 * (1 + 1e-9)
@@ -79,14 +79,14 @@ class _Floats:
         self.error = ROUNDING * (1.0 + tip + reach.sum() + slides.sum())
 
     def _bound(self, i: int, j: int, beyond: list[float]) -> float:
-        """Of |∂²f/∂x_i ∂x_j|: |ω_i × (ω_j × (p − o_j))| for two turns."""
+        """Bound |∂²f/∂x_i ∂x_j|: |ω_i × (ω_j × (p − o_j))| for two turns."""
         first, last = min(i, j), max(i, j)
         if self.kinds[first] == "P":
             return 0.0
         return beyond[last] * (1 + 1e-6) if self.kinds[last] == "R" else 1.0
 
     def narrowed(self, m: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Cells that may hold zeros, made smaller where that is proved, and which of them shrank enough."""
+        """Return cells that may hold zeros, shrunk where that is proved, and which of them shrank enough."""
         f, J = self._values(m)
         rest = 0.5 * np.einsum("kj,ij,ki->k", r, self.second, r)[:, None] + self.error
         linear = np.einsum("kij,kj->ki", np.abs(J) + self.error, r)
@@ -110,7 +110,7 @@ class _Floats:
         return m + (low + high) / 2, half, shrunk
 
     def _values(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """f (k, n) and J (k, n, n)."""
+        """Return f (k, n) and J (k, n, n)."""
         k, n = x.shape
         before, A = [], np.broadcast_to(np.eye(4), (k, 4, 4))
         own = [L @ _motions(kind, x[:, j]) for j, (L, kind) in enumerate(zip(self.links, self.kinds, strict=True))]

@@ -21,7 +21,7 @@ LESS = {
     4: 'Ask for task="position" and hold one joint, such as limits={"joint1": (0.4, 0.4)}',
     5: 'Ask for task="position+axis"',
 }
-"""What a chain of so many joints can be proved for."""
+"""Remedies by number of joints: tasks for which such a chain can be proved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class ExactChain:
 
     Attributes:
         problem: the chain in floats.
-        kinds: one letter a joint, R or P.
+        kinds: one letter per joint, R or P.
         coordinates: the place in x of each joint's value, None for the virtual one.
         locked: value by coordinate.
     """
@@ -43,11 +43,11 @@ class ExactChain:
     coordinates: tuple[int | None, ...]
     locked: dict[int, Angle]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "_by_precision", {})
 
     def constants(self) -> list[Rigid]:
-        """C_0 … C_n: the frame is at C_0 Z_1 C_1 … Z_n C_n."""
+        """Return C_0 … C_n: the frame is at C_0 Z_1 C_1 … Z_n C_n."""
         known: dict[int, list[Rigid]] = self.__dict__["_by_precision"]
         if ctx.prec not in known:
             known[ctx.prec] = self._multiplied()
@@ -95,7 +95,7 @@ class ExactChain:
 
     @cached_property
     def meaning(self) -> str:
-        """What the model's numbers were taken to mean, in a sentence."""
+        """Exact meaning of the model's numbers, in a sentence."""
         transforms = [transform_meant(T) for factors in self._factors for T, _ in factors]
         nearest = sum(T.rotation is None for T in transforms)
         floats = sum(T.n_floats for T in transforms)
@@ -111,12 +111,12 @@ def _bound(x: float, kind: str) -> Angle:
 
 
 def bound_ball(bound: Angle | None) -> arb | None:
-    """A limit as a ball."""
+    """Return a limit as a ball."""
     return None if bound is None else bound.ball()
 
 
 def exact_chain(problem: IkProblem) -> ExactChain:
-    """The chain of a problem; an error that says what would do where there is no proof of its kind."""
+    """Return the chain of a problem; raise an error that names an alternative if there is no such proof."""
     if not problem.simple or problem.has_balls:
         raise _refused("mimic and ball joints are not proved", 'Use method "auto"')
     if "H" in problem.kinds:

@@ -1,4 +1,4 @@
-"""Which exact problem is solved: what the floats of a model, a pose or a limit are taken to mean, in balls.
+"""Exact problem to be solved: the meaning, in balls, of the floats of a model, a pose or a limit.
 
 Lengths are the decimals that were typed, rotations products of multiples of 15°, as `zveno.spatial.exact_numbers`
 recognises them; any other length is the float itself, any other rotation the one nearest to the float matrix.
@@ -23,7 +23,7 @@ from .balls import Pair, Rigid, nearest_rotation, product
 
 
 def ball(x: Any) -> arb:
-    """A fraction or a number of ℚ(√2, √3) as a ball."""
+    """Return a fraction or a number of ℚ(√2, √3) as a ball."""
     if isinstance(x, Surd):
         return sum((ball(part) * arb(root).sqrt() for part, root in zip(x.parts, ROOTS, strict=True)), arb(0))
     x = Fraction(x)
@@ -38,11 +38,11 @@ class Angle:
     radians: Fraction
 
     def ball(self) -> arb:
-        """The angle."""
+        """Return the angle as a ball."""
         return ball(self.radians) if self.steps is None else arb.pi() * self.steps / 12
 
     def pair(self) -> Pair:
-        """Its cosine and sine."""
+        """Return its cosine and sine."""
         if self.steps is None:
             angle = ball(self.radians)
             return angle.cos(), angle.sin()
@@ -50,7 +50,7 @@ class Angle:
 
 
 def angle_meant(x: float) -> Angle:
-    """The angle that a float stands for."""
+    """Return the angle that a float stands for."""
     try:
         return Angle(steps_of_15(x), Fraction(0))
     except NotExact:
@@ -72,12 +72,12 @@ class Transform:
     matrix: bytes
 
     def balls(self) -> Rigid:
-        """At the precision of the moment."""
+        """Return the transform in balls of the current precision."""
         return [list(row) for row in _balls(self, ctx.prec)]
 
     @property
     def n_floats(self) -> int:
-        """How many of its lengths are floats that stand for themselves."""
+        """Number of its lengths that are floats that stand for themselves."""
         return sum(Fraction(float(x)) == x and x.denominator > 10**12 for x in self.position)
 
 
@@ -91,7 +91,7 @@ def _balls(T: Transform, bits: int) -> Rigid:
 
 
 def transform_meant(T: np.ndarray) -> Transform:
-    """The transform that a float matrix (4, 4) stands for."""
+    """Return the transform that a float matrix (4, 4) stands for."""
     return _meant(np.ascontiguousarray(T, dtype=float).tobytes())
 
 
@@ -112,7 +112,7 @@ class ElementaryPose:
     Each term is exact: lengths are decimals, angles multiples of 15° or decimal radians.
     """
 
-    def __init__(self, text: str, place: str = "T_world_tool"):
+    def __init__(self, text: str, place: str = "target"):
         self.text: str = text
         where = Place(None, place)
         self.terms: list[tuple[str, int, float]] = []
@@ -120,14 +120,14 @@ class ElementaryPose:
         for term in parse_terms(text, Units("m", "rad"), where, snap=True, notes=[]):
             if term.value.joint is not None:
                 name = term.value.joint
-                raise where.error(f"{name!r} is no number, and a pose has no joints", text, term.offset)
+                raise where.error(f"{name!r} is not a number, and a pose has no joints", text, term.offset)
             self.terms.append((term.kind, "xyz".index(term.axis), term.value.constant))
             self.matrix = self.matrix @ term.constant()
         if not self.terms:
             raise ShapeError("the text of a pose is empty", element=place, remedy='Write "Tx(0)" for no motion')
 
     def balls(self) -> Rigid:
-        """At the precision of the moment."""
+        """Return the transform in balls of the current precision."""
         T = [[arb(int(i == j)) for j in range(4)] for i in range(3)]
         for kind, axis, value in self.terms:
             T = product(T, _elementary(kind, axis, value))

@@ -1,4 +1,4 @@
-"""Existence and uniqueness: Krawczyk's operator on the closure of a loop, and solutions told apart by it.
+"""Existence and uniqueness: Krawczyk's operator on the closure of a loop, and solutions separated by it.
 
 Krawczyk (1969), Moore (1977): with Y near the inverse of J(m), if K = m − Y f(m) + (1 − Y J(B)) (B − m) lies inside
 the box B, then f has exactly one zero in B, and it lies in K.
@@ -21,9 +21,9 @@ WIDEST_BOX = 2.0**-14
 CONTRACTS = 0.05
 """Radius of the box that is tried first, in parts of 1/|J⁻¹|: some fail above this, and all above 0.7."""
 NARROWER = 2.0**-4
-"""By what the next box is narrower; the last are as narrow as the precision allows."""
+"""Ratio of the widths of successive boxes; the last are as narrow as the precision allows."""
 ILL_CONDITIONED = 1e9
-"""From this condition number of the Jacobian on, its inverse is taken in balls rather than in floats."""
+"""Condition number of the Jacobian above which its inverse is taken in balls rather than in floats."""
 TIGHT = 1e-17
 """Enclosures wider than this are made smaller, if they can be."""
 ENTRIES = {"position": ((0, 3), (1, 3), (2, 3)), "rotation": ((2, 1), (0, 2), (1, 0))}
@@ -35,7 +35,7 @@ class Loop:
     Args:
         links: L_0 … L_n−1; L_0 holds the inverse of the target.
         kinds: R or P by joint.
-        rows: which equations count: "pose", "rotation", or "position".
+        rows: set of equations: "pose", "rotation", or "position".
         point: for "position", the point (3) of the last frame whose image must be the origin.
     """
 
@@ -46,14 +46,14 @@ class Loop:
         self.point: arb_mat | None = None if point is None else arb_mat(4, 1, [*point, 1])
 
     def closure(self, x: Sequence[arb]) -> list[arb]:
-        """f(x): position, and the skew part of the rotation, of A(x)."""
+        """Return f(x): position, and the skew part of the rotation, of A(x)."""
         A = _one(4)
         for L, kind, value in zip(self.links, self.kinds, x, strict=True):
             A = A * L * _motion(kind, value)
         return self._entries(A)
 
     def jacobian(self, x: Sequence[arb]) -> tuple[arb_mat, bool]:
-        """J over the box x, and whether rotations in it are proved to turn by less than 90°.
+        """Return J over the box x, and whether rotations in it are proved to turn by less than 90°.
 
         Half turns have no skew part either, so that without the second nothing would be proved.
         """
@@ -74,7 +74,7 @@ class Loop:
         return J, self.rows == "position" or bool(trace > 1)
 
     def stiffness(self, candidates: Sequence[Sequence[arb]]) -> np.ndarray:
-        """|J⁻¹| (row sums) at the middles of candidates, in floats: a choice of boxes rests on it, no claim."""
+        """Return |J⁻¹| (row sums) at the middles of candidates, in floats: for the choice of boxes only."""
         x = np.array([[float(ball) for ball in candidate] for candidate in candidates])
         Z = np.zeros((*x.shape, 4, 4))
         Z[..., range(4), range(4)] = 1.0
@@ -111,7 +111,7 @@ class Loop:
 
 @dataclass
 class Isolated:
-    """One candidate and what is proved of it.
+    """One candidate and its proof.
 
     Attributes:
         candidate: balls in which solutions must be, of which this is one.
@@ -127,7 +127,7 @@ class Isolated:
 
 
 def isolated(loop: Loop, candidates: Sequence[list[arb]]) -> list[Isolated]:
-    """The solutions in candidates that together hold all of them: one box each, with exactly one solution.
+    """Return the solutions in candidates that together hold all of them: one box each, with exactly one solution.
 
     A candidate inside a box that holds exactly one has no other. In the end every enclosure is disjoint from all
     other candidates, so that solutions are distinct and each lies in its own candidate.
@@ -150,7 +150,7 @@ def isolated(loop: Loop, candidates: Sequence[list[arb]]) -> list[Isolated]:
 
 
 def _boxed(loop: Loop, candidate: list[arb], stiff: float, others: Sequence[Isolated]) -> Isolated:
-    """A candidate with the widest box that is proved to hold exactly one solution, of those tried."""
+    """Return a candidate with the widest tried box that is proved to hold exactly one solution."""
     width, first = widest(candidate), min(WIDEST_BOX, 2.0 ** floor(log2(CONTRACTS / stiff)))
     last = (2.0 ** -(ctx.prec // k) for k in (3, 2))
     for radius in (first, first * NARROWER, *(radius for radius in last if radius < first * NARROWER)):
@@ -163,7 +163,7 @@ def _boxed(loop: Loop, candidate: list[arb], stiff: float, others: Sequence[Isol
 
 
 def krawczyk(loop: Loop, x: Sequence[arb], radius: float) -> tuple[list[arb], list[arb]] | None:
-    """A box around the balls x with exactly one solution, and the ball it is enclosed in; or None."""
+    """Return a box around the balls x with exactly one solution, and the ball that encloses it; or None."""
     middle = [a.mid() for a in x]
     box = [a + arb(0, radius) for a in middle]
     if not all(b.contains(a) for a, b in zip(x, box, strict=True)):
@@ -190,7 +190,7 @@ def krawczyk(loop: Loop, x: Sequence[arb], radius: float) -> tuple[list[arb], li
 
 
 def _tightened(loop: Loop, solution: Isolated) -> list[arb]:
-    """A ball of the one solution in a box, as small as a second or third application makes it."""
+    """Return a ball of the one solution in a box, shrunk by a second or third application."""
     enclosure = solution.candidate if widest(solution.candidate) < TIGHT else solution.enclosure
     for radius in (2.0**-30, 2.0**-40, 2.0 ** -(ctx.prec // 3)):
         if widest(enclosure) < TIGHT:
@@ -202,17 +202,17 @@ def _tightened(loop: Loop, solution: Isolated) -> list[arb]:
 
 
 def _shifted(a: arb, b: arb, kind: str) -> arb:
-    """b moved by whole turns to a, where the joint turns."""
+    """Return b moved by whole turns to a, if the joint is revolute."""
     return b + turns_between(a, b) if kind == "R" else b
 
 
 def inside(x: Sequence[arb], box: Sequence[arb], kinds: str) -> bool:
-    """Whether x lies in the box, whole turns aside."""
+    """Return True if x lies in the box, modulo 2π."""
     return all(b.contains(_shifted(b, a, kind)) for a, b, kind in zip(x, box, kinds, strict=True))
 
 
 def meet(p: Sequence[arb], q: Sequence[arb], kinds: str) -> bool:
-    """Whether p and q may have a point in common, whole turns aside."""
+    """Return True if p and q may have a common point, modulo 2π."""
     return all(_shifted(a, b, kind).overlaps(a) for a, b, kind in zip(p, q, kinds, strict=True))
 
 
@@ -229,7 +229,7 @@ def _motion(kind: str, value: arb) -> arb_mat:
 
 @cache
 def _generator(kind: str) -> arb_mat:
-    """dZ/dx = Z · generator."""
+    """Return the generator of dZ/dx = Z · generator."""
     entries = [0] * 16
     if kind == "P":
         entries[11] = 1

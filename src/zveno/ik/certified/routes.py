@@ -1,4 +1,4 @@
-"""Which way a chain is proved, by its joints and its task."""
+"""Choice of the proof of a chain, by its joints and its task."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Route(Protocol):
     """A way to prove a chain, ready for poses."""
 
     def solve(self, target: Callable[[], Rigid]) -> Attempt:
-        """All solutions of one target, given as a function of nothing that returns balls."""
+        """Find all solutions of one target, given as a function of no arguments that returns balls."""
         ...
 
 
 @lru_cache(maxsize=32)
 def route_of(chain: ExactChain) -> Route:
-    """The route of a chain; an error that names what there is where none is for it."""
+    """Return the route of a chain; raise an error that names the alternatives if there is none."""
     if chain.kinds == "RRRRRR":
         return SixRevolute(chain.constants, _templates(chain))
     rows = _rows(chain)
@@ -40,7 +40,7 @@ def route_of(chain: ExactChain) -> Route:
 
 
 def _rows(chain: ExactChain) -> str | None:
-    """What short chains are asked for, where there is a proof for them."""
+    """Return the equations of a short chain for which there is a proof, else None."""
     task, kinds = chain.problem.task, chain.kinds
     if task.is_pose and len(kinds) == 6 and (kinds.count("P") == 3 or kinds.endswith("RRR")):
         return "pose"
@@ -56,7 +56,7 @@ _MOST_KEPT = 64
 
 
 def _templates(chain: ExactChain) -> list[Template]:
-    """Templates of an arm, chosen once whatever its limits and the values of its held joints are."""
+    """Return the templates of an arm, chosen once whatever its limits and the values of its held joints are."""
     problem = chain.problem
     place = problem.mechanism.fingerprint, problem.frame, problem.reference, chain.coordinates
     if place not in _TEMPLATES:

@@ -53,7 +53,7 @@ class ShortChain:
         self.rows: str = rows
 
     def solve(self, target: Callable[[], Rigid]) -> Attempt:
-        """All solutions of one target."""
+        """Find all solutions of one target."""
         reasons = []
         for bits in PRECISIONS:
             with precision(bits):
@@ -75,7 +75,7 @@ class ShortChain:
 
 
 def closure(C: Sequence[Rigid], T: Rigid, kinds: str, rows: str) -> Loop:
-    """The loop whose zeros are the solutions."""
+    """Return the loop whose zeros are the solutions."""
     if rows != "position":
         return Loop(loop_links(C, T), kinds, rows)
     shift = identity()
@@ -85,7 +85,7 @@ def closure(C: Sequence[Rigid], T: Rigid, kinds: str, rows: str) -> Loop:
 
 
 def turned_bodies(C: Sequence[Rigid], T: Rigid) -> list[list[arb]]:
-    """Angles of three revolute joints that turn a body as T is turned.
+    """Return angles of three revolute joints that turn a body as T is turned.
 
     Of C_1 Rz(q2) C_2 = Rz(−q1) G Rz(−q3) with G = C_0⁻¹ T C_3⁻¹ the last entry holds q2 alone; its last column
     and row then give q1 and q3.
@@ -103,7 +103,7 @@ def turned_bodies(C: Sequence[Rigid], T: Rigid) -> list[list[arb]]:
 
 
 def _turn_between(u: Sequence[arb], w: Sequence[arb]) -> Pair:
-    """(cos, sin) of the turn about z that takes u to w."""
+    """Return (cos, sin) of the turn about z that takes u to w."""
     square = u[0] * u[0] + u[1] * u[1]
     if square.contains(0):
         raise NotProved("two axes are aligned")
@@ -111,7 +111,7 @@ def _turn_between(u: Sequence[arb], w: Sequence[arb]) -> Pair:
 
 
 def placed_points(C: Sequence[Rigid], point: Sequence[arb], kinds: str) -> list[list[arb]]:
-    """Coordinates of three joints that bring the origin of the last frame to a point."""
+    """Return coordinates of three joints that bring the origin of the last frame to a point."""
     T = identity()
     for i in range(3):
         T[i][3] = point[i]
@@ -125,13 +125,13 @@ def placed_points(C: Sequence[Rigid], point: Sequence[arb], kinds: str) -> list[
 
 
 def _reach(C: Sequence[Rigid], point: Sequence[arb]) -> float:
-    """How far one slide can be at most: all lengths of the chain and the distance of the point together."""
+    """Return the bound on one slide: all lengths of the chain and the distance of the point together."""
     lengths = [column(A, 3) for A in C] + [list(point)]
     return sum(float(dot(v, v).sqrt().abs_upper()) for v in lengths) * (1 + 1e-9) + 1e-9
 
 
 def _sliding_points(C: Sequence[Rigid], point: Sequence[arb], kinds: str) -> list[list[arb]]:
-    """The same with two or three slides: linear in them once the angle is known."""
+    """Return the same with two or three slides: linear in them once the angle is known."""
     if kinds == "PPP":
         d, rest = _linear_parts(C, point, kinds, None)
         return [_solved(d, rest)]
@@ -152,7 +152,7 @@ def _sliding_points(C: Sequence[Rigid], point: Sequence[arb], kinds: str) -> lis
 def _linear_parts(
     C: Sequence[Rigid], point: Sequence[arb], kinds: str, angle: Pair | None
 ) -> tuple[list[list[arb]], list[arb]]:
-    """Directions of the slides, and what they have to make up for: Σ d_k x_k + rest = 0."""
+    """Return directions of the slides, and the rest that they make up for: Σ d_k x_k + rest = 0."""
     T, directions = C[0], []
     for kind, after in zip(kinds, C[1:], strict=True):
         if kind == "P":
@@ -173,7 +173,7 @@ def _solved(d: Sequence[Sequence[arb]], rest: Sequence[arb]) -> list[arb]:
 
 
 def _from_two(d: Sequence[Sequence[arb]], rest: Sequence[arb]) -> list[arb] | None:
-    """Two slides from three equations; None where they are proved to contradict each other."""
+    """Solve three equations for two slides; None if they are proved to contradict each other."""
     pairs = [(i, j) for i in range(3) for j in range(i + 1, 3)]
 
     def determinant(pair):
@@ -191,7 +191,7 @@ def _from_two(d: Sequence[Sequence[arb]], rest: Sequence[arb]) -> list[arb] | No
 
 
 def sliding_arm(C: Sequence[Rigid], T: Rigid, kinds: str) -> list[list[arb]]:
-    """Three slides and three turns in any order: the turns give the rotation, then the slides are linear."""
+    """Solve three slides and three turns in any order: the turns give the rotation, then the slides are linear."""
     links = [C[0]]
     for kind, after in zip(kinds, C[1:], strict=True):
         if kind == "P":
@@ -215,7 +215,7 @@ def sliding_arm(C: Sequence[Rigid], T: Rigid, kinds: str) -> list[list[arb]]:
 
 
 def wrist_centre(C: Sequence[Rigid]) -> tuple[list[arb], list[arb]]:
-    """Where three axes of a wrist meet, in the frame before joint 4 and in the last frame; exactly, or nowhere."""
+    """Return the exact point where the wrist axes meet, in the frame before joint 4 and in the last, or raise."""
     zero = arb(0)
     height = [column(C[4], 3), column(C[5], 3)]
     if any(not x.is_zero() for v in height for x in v[:2]):
@@ -229,7 +229,7 @@ def wrist_centre(C: Sequence[Rigid]) -> tuple[list[arb], list[arb]]:
 
 
 def wrist_arm(C: Sequence[Rigid], T: Rigid, kinds: str) -> list[list[arb]]:
-    """Three joints that place a wrist of three axes through one point, and the wrist."""
+    """Solve three joints that place a wrist of three axes through one point, and the wrist."""
     before, after = wrist_centre(C)
     rotation, position = [row[:3] for row in T], column(T, 3)
     centre = [dot(row, after) + p for row, p in zip(rotation, position, strict=True)]
@@ -251,7 +251,7 @@ def wrist_arm(C: Sequence[Rigid], T: Rigid, kinds: str) -> list[list[arb]]:
 
 
 def _isolated_points(C: Sequence[Rigid], point: Sequence[arb], kinds: str) -> list[list[arb]]:
-    """Enclosures of the solutions of the first three joints."""
+    """Return enclosures of the solutions of the first three joints."""
     T = identity()
     for i in range(3):
         T[i][3] = point[i]

@@ -1,4 +1,4 @@
-"""Whether limits allow a proved solution, decided in balls: inside, outside, or at a limit."""
+"""Limits of a proved solution, decided in balls: inside, outside, or at a limit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Placed(NamedTuple):
 
 
 def windings(chain: ExactChain, solution: Isolated, every: bool) -> list[Placed]:
-    """The solution in the windings that limits allow: none if it is proved outside; one, or every one."""
+    """Return the solution in the windings that limits allow: none if it is proved outside; one, or every one."""
     choices = []
     for k, (ball, kind) in enumerate(zip(solution.enclosure, chain.kinds, strict=True)):
         low, high = (bound_ball(bound) for bound in chain.bounds[k])
@@ -44,7 +44,7 @@ def windings(chain: ExactChain, solution: Isolated, every: bool) -> list[Placed]
 
 
 def _moved(ball: arb, kind: str, low: arb | None, high: arb | None) -> list[arb]:
-    """The ball moved by every number of turns that can bring it between the limits."""
+    """Return the ball moved by every number of turns that can bring it between the limits."""
     if kind != "R":
         return [ball]
     x = float(ball.mid())
@@ -62,7 +62,7 @@ def _moved(ball: arb, kind: str, low: arb | None, high: arb | None) -> list[arb]
 
 
 def _judged(ball: arb, low: arb | None, high: arb | None) -> tuple[arb, bool] | None:
-    """The ball and whether it meets a limit; None if it is proved outside."""
+    """Return the ball and whether it meets a limit; None if it is proved outside."""
     if (low is not None and ball < low) or (high is not None and ball > high):
         return None
     inside = (low is None or bool(ball > low)) and (high is None or bool(ball < high))
@@ -70,14 +70,14 @@ def _judged(ball: arb, low: arb | None, high: arb | None) -> tuple[arb, bool] | 
 
 
 def _nearest_to_middle(allowed: Sequence[tuple[arb, bool]], low: arb | None, high: arb | None) -> tuple[arb, bool]:
-    """Inside rather than at a limit, then nearest to the middle of the range."""
+    """Choose a ball inside rather than at a limit, then nearest to the middle of the range."""
     ends = [float(bound.mid()) for bound in (low, high) if bound is not None]
     middle = sum(ends) / 2 if len(ends) == 2 else ends[0] if ends else 0.0
     return min(allowed, key=lambda choice: (choice[1], abs(float(choice[0].mid()) - middle)))
 
 
 def excess(chain: ExactChain, solution: Isolated) -> list[float]:
-    """By how much each joint is outside its limits, in floats, in its best winding."""
+    """Return the limit excess of each joint, in floats, in its best winding."""
     over = []
     for k, (ball, kind) in enumerate(zip(solution.enclosure, chain.kinds, strict=True)):
         low, high = (bound_ball(bound) for bound in chain.bounds[k])

@@ -1,1 +1,1 @@
-"""Checks of solutions: errors of poses, limits, repetition, singular solutions, and the statuses that follow."""
+"""Checks of solutions: errors of poses, limits, repetition, singular solutions, and the resulting statuses."""

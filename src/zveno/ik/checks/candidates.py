@@ -1,4 +1,4 @@
-"""Candidates of a solver checked: brought to their poses, put back to limits they touch, each once."""
+"""Check solver candidates: refine them to their poses, clamp them to touched limits, and drop repetitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .judgement import EXACT, SLACK, Judgement, judged
 
 
 def checked_candidates(problem: IkProblem, lanes: Lanes, raw: Raw) -> tuple[np.ndarray, Judgement, np.ndarray]:
-    """Poses and distinct solutions, inside limits or not, and the poses of which candidates had to be dropped."""
+    """Return poses and distinct solutions, inside limits or not, and the poses of which candidates were dropped."""
     pose, x = flat(raw)
     rows = judged(problem, problem.in_units(x), lanes, pose)
     dropped = pose[:0]

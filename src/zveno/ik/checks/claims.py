@@ -1,4 +1,4 @@
-"""Claims of a draft: lowered where something speaks against them, made where counting decides."""
+"""Statuses of a draft: lowered where a check fails, raised where counting decides."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .orientation import unbalanced
 
 
 def lower_claims(draft: Draft) -> None:
-    """Poses of arms that are singular everywhere, and those whose roots do not balance, are undecided."""
+    """Mark poses undecided if the arm is singular everywhere or their roots do not balance."""
     never_regular(draft)
     unbalanced(draft)
 
 
 def say_unfinished(draft: Draft) -> None:
-    """Where the time is over, what is undecided or sampled says so."""
+    """Note on undecided and sampled poses that the time is over."""
     if time_is_over():
         for i in np.flatnonzero(np.isin(draft.codes, (UNDECIDED, SAMPLED))).tolist():
             note = draft.notes.get(i, OVER)
@@ -29,7 +29,7 @@ def say_unfinished(draft: Draft) -> None:
 
 
 def decide_double_roots(draft: Draft, solver: Solver) -> None:
-    """Complete is also what is undecided for double roots alone, if counting beside them agrees.
+    """Mark poses complete that are undecided for double roots alone, if counting beside them agrees.
 
     The draft holds the solutions inside limits that the solver gave.
     """

@@ -1,4 +1,4 @@
-"""Pairs of solutions that nearly meet: told apart as far as double precision can, else said to be one.
+"""Pairs of solutions that nearly meet: separated as far as double precision can, else reported as one.
 
 Near a double root the task's error along the last singular vectors u, v of J is σ t + Q t², so that a solution at
 t = 0 has a twin at t = −σ/Q. Solvers take points so near for one. Here the twin is looked for, and both are kept
@@ -25,13 +25,13 @@ WIDE = 1e-3
 EPSILON = 4e-16
 """Rounding error of a pose, lengths over `length` and radians; at most 4.3e-16 over 11 arms and 2200 poses."""
 INDISTINCT = 10.0 * EPSILON
-"""A miss that is rounding of a pose, of arms whose base and tool are no further away than their length."""
+"""Pose error that is rounding, for arms whose base and tool are at most their length away."""
 MARGIN = 2.0
-"""By how much Kantorovich's condition is met where a root counts as one of its own."""
+"""Factor by which Kantorovich's condition must hold for a root to count as separate."""
 MISS = 1e-14
-"""Error of a pose, lengths over `length` and radians, beyond which a polished point is no solution."""
+"""Pose error, lengths over `length` and radians, above which a polished point is not a solution."""
 ALONE = 10.0 * SAME
-"""Curvature |Q| above which two solutions that meet are no part of a triple root."""
+"""Curvature |Q| above which two solutions that meet are not part of a triple root."""
 ITERATIONS = 12
 SHORT, ROUNDING = 1e-9, 4e-15
 """Steps and errors (lengths over `length`, radians) at which polishing ends."""
@@ -39,7 +39,7 @@ _STEP = 1e-4
 
 
 def indistinct(problem: IkProblem) -> float:
-    """A miss, lengths over `length` and radians, that is rounding of a pose, whose digits are those of its size."""
+    """Return the pose error, lengths over `length` and radians, that is rounding of a pose of this size."""
     ends = np.linalg.norm(problem.steps[0].T_before[:3, 3]) + np.linalg.norm(problem.T_last_frame[:3, 3])
     return INDISTINCT * float(max(1.0, ends / problem.length))
 
@@ -48,13 +48,13 @@ class Pair(NamedTuple):
     """Two solutions of one pose that nearly meet.
 
     Attributes:
-        pose: which pose they solve.
-        start: (n,) the solution they were looked for from: one of them, or what stands for both.
+        pose: index of the pose they solve.
+        start: (n,) the solution they were looked for from: one of them, or a point for both.
         twins: (2, n) in the chain's units.
         distance: between them, in the coordinate that differs most, as the second order predicts it.
-        apart: whether double precision tells them apart.
-        blurred: whether it cannot. Where neither is so, a twin should be there and was not found.
-        curvature: |Q|; a third solution is no nearer than that over a third order of about 1.
+        apart: True if double precision separates them.
+        blurred: True if it cannot. If neither is true, a predicted twin was not found.
+        curvature: |Q|; a third solution is not nearer than that over a third order of about 1.
     """
 
     pose: int
@@ -67,23 +67,23 @@ class Pair(NamedTuple):
 
     @property
     def double(self) -> bool:
-        """Whether both are one to the last digit, and no third solution is near."""
+        """Return True if both are one to the last digit, and no third solution is near."""
         return self.blurred and not self.apart and self.curvature > ALONE
 
     @property
     def merged(self) -> bool:
-        """Whether solvers may have listed one for both."""
+        """Return True if solvers may have listed one solution for both."""
         return not self.apart and self.distance < 2.0 * SAME
 
     def holds(self, problem: IkProblem, x: np.ndarray) -> np.ndarray:
-        """Which of the points x (..., n), in the chain's units, stand for one of the twins or both."""
+        """Return True for points x (..., n), in the chain's units, that stand for one of the twins or both."""
         reach = 0.25 * self.distance
         twin = near(problem, x, self.twins[0], reach) | near(problem, x, self.twins[1], reach)
         return twin | near(problem, x, self.start, 1e-12)
 
 
 def close_pairs(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarray, least: np.ndarray) -> list[Pair]:
-    """The pairs nearer than `WIDE` that solutions x (s, n) of poses (s,) belong to, each pair once.
+    """Find the pairs nearer than `WIDE` that solutions x (s, n) of poses (s,) belong to, each pair once.
 
     Only chains with as many coordinates as equations have twins in this sense.
     """
@@ -118,7 +118,7 @@ def close_pairs(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarra
 
 
 def _second_order(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarray):
-    """Kernel vectors v (s, n) at x (s, n), Q = u · D²e[v, v] / 2, and the zeros of u · e + σ t + Q t² along them.
+    """Return kernel vectors v (s, n) at x (s, n), Q = u · D²e[v, v] / 2, and zeros of u · e + σ t + Q t² along v.
 
     The zeros are given by their middle and half their distance, which is 0 where they are not real.
     """
@@ -137,10 +137,10 @@ def _second_order(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndar
 def polished(
     problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarray, iterations: int, longest: float = np.inf
 ) -> np.ndarray:
-    """The best points of sequences of Gauss–Newton steps on J itself, from x (s, n).
+    """Return the best points of Gauss–Newton sequences on J itself, started at x (s, n).
 
     Kernels factor JᵀJ, which knows singular values to 1e-8 only. Errors may grow at first, where the Jacobian's
-    kernel is curved; steps are no longer than `longest`. A point that has arrived stays, whatever others do.
+    kernel is curved; `longest` bounds the steps. A converged point stays, whatever others do.
     """
     e = errors(problem, x, lanes, pose)
     best, least = x, np.sum(e**2, axis=1)

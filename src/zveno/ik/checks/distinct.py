@@ -1,4 +1,4 @@
-"""Which of many converged points are the same solution."""
+"""Repeated solutions among many converged points."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.door import compiled
-from ...kernels.math import abs as absolute
-from ...kernels.math import floor, maximum
+from ...kernels.compile import compiled
+from ...kernels.ops import abs as absolute
+from ...kernels.ops import floor, maximum
 from ..ik_problem import TURN, IkProblem
 from .judgement import mark, spread_of_marks
 
@@ -20,18 +20,18 @@ SAME = 1e-5
 def distinct(
     problem: IkProblem, pose: np.ndarray, x: np.ndarray, tolerance: float = SAME, marks: np.ndarray | None = None
 ) -> np.ndarray:
-    """Indices, in order of poses, of one representative of every solution: of a pose the same in any batch.
+    """Return indices, in order of poses, of one representative per solution: of a pose the same in any batch.
 
     Args:
         problem: the chain.
-        pose: (s,) which pose each point solves.
+        pose: (s,) index of the pose each point solves.
         x: (s, n) points, in chain units.
         tolerance: nearer points are the same.
         marks: (s,) of the points, if they are known; see `zveno.ik.checks.judgement.mark`.
     """
     if len(pose) < 2:
         return np.arange(len(pose))
-    values: np.ndarray = _mark_kernel(problem)(x) if marks is None else marks
+    values: np.ndarray = _mark_kernel(problem.base)(x) if marks is None else marks
     order = np.lexsort((values, pose))
     values, pose = values[order], pose[order]
     furthest = tolerance * spread_of_marks(problem.n)
@@ -55,7 +55,7 @@ def distinct(
 
 
 def all_distinct(problem: IkProblem, pose: np.ndarray, marks: np.ndarray, tolerance: float = SAME) -> bool:
-    """Whether marks prove that no solution is repeated; poses are in order."""
+    """Return True if marks prove that no solution is repeated; poses are in order."""
     if len(pose) < 2:
         return True
     combined = ranked(pose, marks, in_order=True)
@@ -64,7 +64,7 @@ def all_distinct(problem: IkProblem, pose: np.ndarray, marks: np.ndarray, tolera
 
 
 def ranked(pose: np.ndarray, values: np.ndarray, in_order: bool = False) -> np.ndarray:
-    """Numbers that sort by pose and then by value; from one pose to the next it is a step of at least 1.
+    """Return numbers that sort by pose and then by value; from one pose to the next it is a step of at least 1.
 
     It is a little faster for one pose if poses are known to be in order.
     """
@@ -74,12 +74,12 @@ def ranked(pose: np.ndarray, values: np.ndarray, in_order: bool = False) -> np.n
 
 
 def near(problem: IkProblem, a: np.ndarray, b: np.ndarray, tolerance: float = SAME) -> np.ndarray:
-    """Whether points (..., n) in chain units are the same, whole turns aside."""
-    return _apart_kernel(problem)(a, b) <= tolerance
+    """Return True where points (..., n) in chain units are the same, modulo 2π."""
+    return _apart_kernel(problem.base)(a, b) <= tolerance
 
 
 def apart(problem: IkProblem, a: Any, b: Any) -> Any:
-    """The greatest difference of two points (n,) in any coordinate, whole turns aside."""
+    """Return the greatest difference of two points (n,) in any coordinate, modulo 2π."""
     largest = 0.0
     for k in range(problem.n):
         d = a[k] - b[k]

@@ -1,4 +1,4 @@
-"""Solutions of a batch of poses while they are put together, and `Solutions` made of them."""
+"""Solutions of a batch of poses while they are assembled, and the `Solutions` built of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..ik_problem import IkProblem
-from ..objectives import Aim
-from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Family, Solutions, padded
+from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, SelfMotion, Solutions, padded
 from ..targets import Targets
 from ..task import Question
 from .distinct import distinct, ranked
@@ -18,12 +17,12 @@ from .judgement import Judgement, judged
 from .multiplicity import Singular
 
 SCAN = "scan"
-"""The method whose answers are samples."""
+"""Method whose answers are samples."""
 
 
 @lru_cache(maxsize=16)
 def blank(batch: tuple[int, ...], n_q: int) -> tuple[np.ndarray, ...]:
-    """Nearest, distance, excess, value and density of poses that need no explanation; not to be changed."""
+    """Return nearest, distance, excess, value and density of poses that need no explanation; not to be changed."""
     parts = (
         np.full((*batch, n_q), np.nan),
         np.zeros((*batch, 2)),
@@ -43,15 +42,14 @@ class Draft:
     Attributes:
         problem: the chain.
         targets: the poses.
-        pose: (s,) which pose each row solves.
-        rows: what is known of the solutions.
+        pose: (s,) index of the pose of each row.
+        rows: evaluation of the solutions.
         codes: (k,) status codes.
         density: (k,) numbers scanned.
-        method: what solved it.
-        aim: what is made least where a pose is not reached, and what is near enough.
-        families: continua by pose.
+        method: name of the solver.
+        self_motions: continua by pose.
         roots: isolated solutions with a singular Jacobian by pose.
-        notes: what else there is to say, by pose.
+        notes: other notes, by pose.
     """
 
     problem: IkProblem
@@ -61,8 +59,7 @@ class Draft:
     codes: np.ndarray
     density: np.ndarray
     method: str
-    aim: Aim
-    families: dict[int, tuple[Family, ...]] = field(default_factory=dict)
+    self_motions: dict[int, tuple[SelfMotion, ...]] = field(default_factory=dict)
     roots: dict[int, list[Singular]] = field(default_factory=dict)
     notes: dict[int, str] = field(default_factory=dict)
 
@@ -77,21 +74,21 @@ class Draft:
         return np.bincount(self.pose, minlength=len(self.targets.T))
 
     def empty(self) -> np.ndarray:
-        """Numbers of the poses without solutions."""
+        """Return the indices of the poses without solutions."""
         if len(self.targets.T) == 1:
             return np.zeros(int(not len(self.pose)), int)
         return (self.count == 0).nonzero()[0]
 
     def keep(self, which: np.ndarray) -> None:
-        """Only some rows, or all in another order."""
+        """Keep only some rows, or reorder all."""
         self.pose, self.rows = self.pose.take(which), self.rows.taken(which)
 
     def add(self, pose: np.ndarray, x: np.ndarray) -> None:
-        """More rows."""
+        """Add rows."""
         self._join(pose, self.judged(x, pose))
 
     def replace(self, which: np.ndarray, x: np.ndarray) -> None:
-        """Other values (len(which), n) for some rows."""
+        """Replace some rows by other values (len(which), n)."""
         pose, new = self.pose[which], self.judged(x, self.pose[which])
         rest = np.ones(len(self.pose), bool)
         rest[which] = False
@@ -99,11 +96,11 @@ class Draft:
         self._join(pose, new)
 
     def judged(self, x: np.ndarray, pose: np.ndarray) -> Judgement:
-        """Judgement of other points for the same poses."""
+        """Evaluate other points for the same poses."""
         return judged(self.problem, x, self.targets.lanes, pose)
 
     def keep_distinct(self) -> None:
-        """Every solution once."""
+        """Keep every solution once."""
         self.keep(distinct(self.problem, self.pose, self.x, marks=self.rows.mark))
 
     def _join(self, pose: np.ndarray, new: Judgement):
@@ -112,14 +109,16 @@ class Draft:
         self.pose, self.rows = pose[order], Judgement(np.concatenate([self.rows.table, new.table])[order], new.n)
 
     def result(self, explained: Iterable[np.ndarray], inputs: str) -> Solutions:
-        """As `Solutions`, ordered within a pose by the first coordinate, then by the mark.
+        """Return the `Solutions`, ordered within a pose by the first coordinate, then by the mark.
 
         Args:
             explained: nearest, distance, excess and value, as in `blank`.
-            inputs: hash of what it was computed from.
+            inputs: hash of the inputs.
         """
         nearest, distance, exceeded, value = explained
         problem, batch = self.problem, self.targets.batch
+        if problem.limits_balls:
+            self._drop_balls()
         if len(self.pose) > 1:
             first = np.rint(self.x[:, 0] * 1e6)
             if len(self.targets.T) > 1:
@@ -151,12 +150,11 @@ class Draft:
             density=self.density.reshape(batch),
             nearest=nearest,
             distance=distance,
-            exceeded=exceeded,
+            limit_excess=exceeded,
             joint_names=problem.mechanism.coordinate_names,
             batch=batch,
-            families=self.families,
+            self_motions=self.self_motions,
             inputs=inputs,
-            objective=self.aim.objective,
             value=value,
             notes=self.notes | {i: self._said(i) for i in self.roots},
             mechanism=problem.mechanism,
@@ -166,8 +164,16 @@ class Draft:
             question=question_of(problem),
         )
 
+    def _drop_balls(self) -> None:
+        """Remove solutions that turn a ball joint beyond its limit, and lower the statuses of their poses."""
+        inside = self.problem.balls_inside(self.problem.to_q(self.problem.from_units(self.x)))
+        for i in np.unique(self.pose[~inside]).tolist():
+            self.notes[i] = f"{np.sum(~inside[self.pose == i])} beyond the limit of a ball joint"
+            self.codes[i] = SAMPLED if inside[self.pose == i].any() else UNDECIDED
+        self.keep(np.flatnonzero(inside))
+
     def _said(self, i: int) -> str:
-        """What there is to say of a pose with nearly singular solutions."""
+        """Return the note on a pose with nearly singular solutions."""
         roots = self.roots[i]
         pairs = [root.apart for root in roots if root.apart]
         doubles = sum(root.kind == "double" and not root.apart for root in roots)
@@ -184,15 +190,15 @@ class Draft:
         return ", ".join(parts)
 
 
-def empty_draft(problem: IkProblem, targets: Targets, method: str, aim: Aim) -> Draft:
-    """A draft without solutions, undecided."""
+def empty_draft(problem: IkProblem, targets: Targets, method: str) -> Draft:
+    """Return a draft without solutions, undecided."""
     k, pose = len(targets.T), np.zeros(0, int)
     rows = judged(problem, np.zeros((0, problem.n)), targets.lanes, pose)
-    return Draft(problem, targets, pose, rows, np.full(k, UNDECIDED), np.zeros(k, int), method, aim)
+    return Draft(problem, targets, pose, rows, np.full(k, UNDECIDED), np.zeros(k, int), method)
 
 
 @lru_cache(maxsize=64)
 def question_of(problem: IkProblem) -> Question:
-    """What was asked, as results keep it."""
+    """Return the request as results keep it."""
     asked = problem.origin or problem
     return Question(asked.reference, asked.task, asked.lower, asked.upper, asked.held)

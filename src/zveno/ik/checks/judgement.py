@@ -1,4 +1,4 @@
-"""How good a configuration is: errors of its pose, whether limits allow it, and how well conditioned it is."""
+"""Evaluation of a configuration: its pose error, limit excess and conditioning."""
 
 from __future__ import annotations
 
@@ -9,21 +9,22 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import linear
-from ...kernels.door import compiled
-from ...kernels.math import asin, cos, floor, less, logical_and, maximum, minimum, select, sin, sqrt
+from ...kernels.compile import compiled
+from ...kernels.ops import asin, cos, floor, less, maximum, minimum, sin, sqrt, where
 from ..ik_problem import TURN, IkProblem
 from ..newton import Lanes, _dot
 from ..pose_error import error
 
 SINGULAR = 1e-5
-"""Below this least singular value (lengths over `length`) a configuration is treated as singular."""
+"""Smallest singular value (lengths over `length`) below which a configuration is treated as singular."""
 EXACT = 1e-9
-"""Metres (for arms of up to some metres) and radians that a solution may miss its pose by."""
+"""Tolerated pose error of a solution: metres (for arms of up to some metres) and radians."""
 SLACK = 1e-9
-"""Beyond a limit by no more than this, in radians or lengths over `length`, counts as at the limit."""
+"""Excess over a limit, in radians or lengths over `length`, that still counts as at the limit."""
 FLOOR = 1e-17
-"""Added to the diagonal of JᵀJ."""
-_GREATEST = 1e300
+"""Added to the diagonal of JᵀJ in a Newton step."""
+_GREATEST = 1e60
+"""Squared norm of J⁻¹ beyond which it is rounding alone."""
 N_KNOWN = 9
 AT_ONCE = 2048
 """Configurations judged at once: their poses stay in memory that need not be fetched from the system anew."""
@@ -34,16 +35,16 @@ def _column(k: int) -> property:
 
 
 class Judgement:
-    """A table with one row a configuration: x (n), and what is known of it.
+    """Table with one row per configuration: x (n), and its evaluation.
 
     Attributes:
-        x: (s, n) in the chain's units, turning coordinates moved by whole turns to where limits may allow them.
-        over: how far the worst coordinate is outside its limits, in the chain's units; negative inside.
+        x: (s, n) in the chain's units, revolute joints moved by whole turns towards their limits.
+        over: largest limit excess of a coordinate, in the chain's units; negative inside.
         metres, radians: errors of the pose.
         residual: the greater of them.
         miss: the same, metres in parts of the arm's length where that is above 1.
         condition: ‖J‖ ‖J⁺‖ / min(m, n) in the Frobenius norm, at least 1; lengths over `length`.
-        least: 1/‖J⁻¹‖ in the Frobenius norm: between σ_min/√m and σ_min; not below 3e-9.
+        least: 1/‖J⁻¹‖ in the Frobenius norm: between σ_min/√m and σ_min, known to rounding of J.
         mark: a number that tells most configurations apart, see `mark`.
         determinant: of J, where its sign means something, see `orientable`; else 0.
     """
@@ -72,13 +73,13 @@ class Judgement:
         return self.table[:, : self.n]
 
     def taken(self, which: Any) -> Judgement:
-        """Some rows, or all in another order."""
+        """Return some rows, or all in another order."""
         return Judgement(self.table.take(which, axis=0), self.n)
 
 
 def judged(problem: IkProblem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> Judgement:
-    """Judgement of configurations x (s, n), in the chain's units, for the targets `pose` (s,)."""
-    kernel, rest = _kernel(problem), (lanes.tool, *problem.judging)
+    """Evaluate configurations x (s, n), in the chain's units, for the targets `pose` (s,)."""
+    kernel, rest = _kernel(problem.base), (lanes.tool, *problem.judging)
     with np.errstate(all="ignore"):  # an exactly singular configuration has an infinite condition number
         if len(x) <= AT_ONCE:
             return Judgement(kernel(x, lanes.targets.take(pose, axis=0), *rest), problem.n)
@@ -90,8 +91,8 @@ def judged(problem: IkProblem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) ->
 
 
 def jacobians(problem: IkProblem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> np.ndarray:
-    """J (s, m, n) of the task's error at x (s, n), in the chain's units."""
-    return _jacobian_kernel(problem)(x, lanes.targets[pose], lanes.tool)
+    """Return J (s, m, n) of the task's error at x (s, n), in the chain's units."""
+    return _jacobian_kernel(problem.base)(x, lanes.targets[pose], lanes.tool)
 
 
 @lru_cache(maxsize=64)
@@ -105,8 +106,8 @@ def _jacobian(problem: IkProblem, x, target, tool):
 
 
 def errors(problem: IkProblem, x: np.ndarray, lanes: Lanes, pose: np.ndarray) -> np.ndarray:
-    """The task's error e (s, m) at x (s, n), in the chain's units; `jacobians` are its derivatives."""
-    return _error_kernel(problem)(x, lanes.targets[pose], lanes.tool)
+    """Return the task's error e (s, m) at x (s, n), in the chain's units; `jacobians` are its derivatives."""
+    return _error_kernel(problem.base)(x, lanes.targets[pose], lanes.tool)
 
 
 @lru_cache(maxsize=64)
@@ -120,7 +121,7 @@ def _error(problem: IkProblem, x, target, tool):
 
 
 def mark(problem: IkProblem, x: Any) -> Any:
-    """A smooth number, blind to whole turns, that tells most configurations apart.
+    """Return a smooth sort key, invariant modulo 2π, that differs between most configurations.
 
     Configurations that differ by no more than t in every coordinate have marks that differ by no more than
     t times `spread_of_marks`.
@@ -136,7 +137,7 @@ def mark(problem: IkProblem, x: Any) -> Any:
 
 @cache
 def spread_of_marks(n: int) -> float:
-    """What the difference of two marks of n coordinates is at most, for a greatest difference of 1."""
+    """Return the bound on the difference of two marks of n coordinates, for a greatest difference of 1."""
     return sum(_weights(n))
 
 
@@ -146,28 +147,12 @@ def _weights(n: int) -> list[float]:
 
 @lru_cache(maxsize=64)
 def orientable(problem: IkProblem) -> bool:
-    """Whether all coordinates turn without limits, as many as there are equations, some of positions.
+    """Return True if all joints are revolute, as many as there are equations, some of positions.
 
-    Then signs of det J over all solutions of a regular pose cancel: see `zveno.ik.checks.orientation`.
+    Then signs of det J cancel over all solutions of a regular pose, those outside limits among them: see
+    `zveno.ik.checks.orientation`.
     """
-    endless = np.isinf(problem.lower) & np.isinf(problem.upper) & problem.turning
-    return bool(endless.all() and problem.n == problem.task.n_rows and problem.task.position)
-
-
-def determinant(columns: list[Any]) -> Any:
-    """Of a square matrix given by columns, by minors of its first rows: no divisions, entries may be traced."""
-    n = len(columns)
-    minors: dict[tuple[int, ...], Any] = {(): 1.0}
-    for row in range(n):
-        wider: dict[tuple[int, ...], Any] = {}
-        for chosen, minor in minors.items():
-            for k in range(n):
-                if k not in chosen:
-                    with_k = tuple(sorted((*chosen, k)))
-                    term = (-1.0) ** (row - with_k.index(k)) * columns[k][row] * minor
-                    wider[with_k] = wider[with_k] + term if with_k in wider else term
-        minors = wider
-    return minors[tuple(range(n))]
+    return bool(problem.turning.all() and problem.n == problem.task.n_rows and problem.task.position)
 
 
 @lru_cache(maxsize=64)
@@ -180,7 +165,7 @@ def _kernel(problem: IkProblem):
 def judge(
     problem: Any, oriented: bool, x: Any, target: Any, tool: Any, lower: Any, upper: Any, middle: Any, length: Any
 ) -> Any:
-    """The row (n + `N_KNOWN`,) of one configuration; of the problem its steps, task and turning coordinates."""
+    """Return the row (n + `N_KNOWN`,) of one configuration; of the problem its steps, task and revolute joints."""
     rows, axis = len(problem.task.position), problem.task.axis
     x = np.array(
         [
@@ -196,19 +181,20 @@ def judge(
     e, n = task_error.e, problem.n
     vectors = task_error.J if n <= len(e) else [[J[i] for J in task_error.J] for i in range(len(e))]
     m = len(vectors)
-    A = [[_dot(vectors[i], vectors[j]) + (FLOOR if i == j else 0.0) for j in range(i + 1)] for i in range(m)]
-    inverse = linear.trace_of_inverse(linear.factor(A))
-    known = logical_and(less(0.0, inverse), less(inverse, _GREATEST))
-    inverse = select(known, inverse, 1.0 / FLOOR)
+    R = linear.triangle(vectors)
+    inverse = linear.squared_inverse(R)
+    inverse = where(less(inverse, _GREATEST), inverse, _GREATEST)  # also where it is not a number
     position = e[:rows] @ e[:rows] if rows else 0.0
     rotation = sqrt(e[rows:] @ e[rows:]) if rows < len(e) else 0.0
     if axis:
         angle = asin(minimum(1.0, rotation))
-        angle = select(less(0.5, task_error.squared - e @ e), np.pi - angle, angle)
+        angle = where(less(0.5, task_error.squared - e @ e), np.pi - angle, angle)
     else:
         angle = 2.0 * asin(minimum(1.0, 0.5 * rotation))
-    condition = sqrt(sum(A[i][i] for i in range(m)) * inverse) * (1.0 / m)
+    size = sum(_dot(vector, vector) for vector in vectors)
+    condition = maximum(1.0, sqrt(size * inverse) * (1.0 / m))
     metres = sqrt(position) * length
     residual, miss = maximum(metres, angle), maximum(metres / maximum(1.0, length), angle)
     known = [over, metres, angle, residual, miss, condition, 1.0 / sqrt(inverse), mark(problem, x)]
-    return np.array([*x, *known, determinant(task_error.J) if oriented else 0.0])
+    # Each of the reflections that make R changes the sign once.
+    return np.array([*x, *known, (-1.0) ** m * math.prod(R[k][k] for k in range(m)) if oriented else 0.0])

@@ -1,7 +1,7 @@
 """Arms that are singular in every configuration: their solutions are continua, which no list of points exhausts.
 
-Two joints about one axis are enough. The roots of such an arm count nothing, and where none was found one may have
-been lost, so neither "complete" nor a negative is claimed.
+Two joints about one axis are enough. Counting roots of such an arm proves nothing, and where none was found one may
+have been lost, so neither "complete" nor a negative is claimed.
 """
 
 from __future__ import annotations
@@ -21,19 +21,20 @@ REASON = "the arm is singular in every configuration, so that solutions may be m
 
 
 def never_regular(draft: Draft) -> None:
-    """Poses of a draft that were called complete are undecided where the arm is singular everywhere."""
+    """Lower complete poses of a draft to undecided if the arm is singular everywhere."""
     claimed = np.flatnonzero(draft.codes == COMPLETE)
     if not len(claimed) or draft.problem.redundancy:
         return
     regular = np.zeros(len(draft.codes), bool)
     regular[draft.pose[draft.rows.least > MOBILE]] = True
     doubtful = claimed[~regular[claimed]]
-    if len(doubtful) and not _has_regular_configuration(draft.problem):
+    if len(doubtful) and not has_regular_configuration(draft.problem.base):
         draft.codes[doubtful] = UNDECIDED
         draft.notes.update((int(i), REASON) for i in doubtful)
 
 
 @lru_cache(maxsize=128)
-def _has_regular_configuration(problem: IkProblem) -> bool:
+def has_regular_configuration(problem: IkProblem) -> bool:
+    """Return True if J has full rank at one of some random configurations."""
     x = random_configurations(problem.n)
     return any_regular(jacobians(problem, x, lanes_of(problem, np.eye(4)[None]), np.zeros(len(x), int)))

@@ -1,4 +1,4 @@
-"""What a solution is at which the Jacobian is singular: a double root, a point of a continuum, or something higher.
+"""Types of solutions at a singular Jacobian: a double root, a point of a continuum, or a higher root.
 
 At a solution with kernel vectors v of J and cokernel vectors u the task's error is, to second order, the quadratic
 form Q(v) = u · D²e[v, v] / 2. With one of each, a form that is not zero makes an isolated double root: a target
@@ -19,27 +19,27 @@ from .distinct import SAME, near
 from .judgement import SINGULAR, errors, jacobians
 
 CURVED = 1e-3
-"""A quadratic form above this (lengths over `length`) is not zero; most are near 1."""
+"""Value above which a quadratic form (lengths over `length`) is not zero; most are near 1."""
 ASIDE = 1e-5
-"""How far a target is moved to count solutions beside a double root, in lengths over `length` and radians."""
+"""Displacement of a target to count solutions beside a double root, in lengths over `length` and radians."""
 ROUNDING = 1e-16
-"""The least error of a pose that has a meaning."""
+"""Smallest pose error that has a meaning."""
 _STEP = 1e-4
 
 
 class Singular(NamedTuple):
-    """What is known of a solution where J is singular.
+    """Second-order data of a solution where J is singular.
 
     Attributes:
         kind: "double" root; "isolated" or "branch" (curves that cross), where kernels are of two dimensions and the
-            form of one; "open" where the second order does not tell.
-        kernel: (d, n) where the solution might move to.
-        cokernel: (c, m) what J does not reach.
+            form of one; "open" where the second order does not decide.
+        kernel: (d, n) directions the solution might move in.
+        cokernel: (c, m) directions J does not reach.
         forms: (c, d, d).
         x: (n,) the solution, in the chain's units.
         second: the second least singular value of J: where it is small too, continua may cross.
-        blur: how far it may be from the exact solution, its error over the least singular value of J.
-        apart: where two solutions that nearly meet are both listed, the distance between them; else 0.
+        blur: possible distance from the exact solution, its error over the least singular value of J.
+        apart: distance of two solutions that nearly meet, if both are listed; else 0.
     """
 
     kind: str
@@ -53,21 +53,22 @@ class Singular(NamedTuple):
 
     @property
     def blurred(self) -> bool:
-        """Whether rounding moves it further than solutions are apart, and there is no double root to explain it."""
+        """Return True if rounding moves it further than solutions are apart, and no double root explains it."""
         return self.kind == "open" and self.blur > SAME
 
     @property
     def fourfold(self) -> bool:
-        """Whether two directions of the kernel meet two of the cokernel: solutions nearly meet in fours there."""
+        """Return True if two kernel directions meet two cokernel directions: solutions nearly meet in fours
+        there."""
         return self.kind == "open" and len(self.kernel) > 1
 
     def holds(self, problem: IkProblem, x: np.ndarray) -> np.ndarray:
-        """Which of the points x (..., n), in the chain's units, are this solution, or one of a pair it is of."""
+        """Return True for points x (..., n), in the chain's units, that are this solution or one of its pair."""
         return near(problem, x, self.x, max(2.0 * self.apart, SAME))
 
 
 def classified(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> Singular:
-    """The second order at a singular solution x (n,), in the chain's units."""
+    """Classify a singular solution x (n,), in the chain's units, by the second order."""
     which = np.array([pose])
     U, singular, Vt = np.linalg.svd(jacobians(problem, x[None], lanes, which)[0])
     rank = int(np.sum(singular > SINGULAR))
@@ -93,7 +94,7 @@ def _kind(forms: np.ndarray) -> str:
 
 
 def countable(problem: IkProblem) -> bool:
-    """Whether targets of the task can be moved in every direction of its error."""
+    """Return True if targets of the task can be moved in every direction of its error."""
     task = problem.task
     return not task.axis and len(task.position) in (0, 3) and len(task.rotation) in (0, 3)
 
@@ -101,7 +102,7 @@ def countable(problem: IkProblem) -> bool:
 def sides(
     problem: IkProblem, T: np.ndarray, doubles: list[Singular], seed: int = 0
 ) -> tuple[np.ndarray, tuple[int, int]]:
-    """Two targets (2, 4, 4) on either side of T (4, 4), and how many double roots become two solutions at each."""
+    """Return two targets (2, 4, 4) on either side of T (4, 4), and the numbers of double roots that split."""
     rng = np.random.default_rng(seed)
     u = np.stack([root.cokernel[0] for root in doubles])
     tried = rng.normal(size=(16, u.shape[1]))
@@ -113,7 +114,7 @@ def sides(
 
 
 def _moved(problem: IkProblem, T: np.ndarray, by: np.ndarray) -> np.ndarray:
-    """T (4, 4) moved by a difference of the task's error, in the axes of the first joint."""
+    """Return T (4, 4) moved by a difference of the task's error, in the axes of the first joint."""
     seen = problem.end_transforms[0] @ T
     rows = len(problem.task.position)
     if rows:

@@ -1,7 +1,7 @@
-"""Poses without solutions: why, what comes nearest, and by how much limits are exceeded.
+"""Poses without solutions: reasons, nearest configurations, and limit excess.
 
-A negative is a claim. It is made where a method that does not sample is sure of its answer, or where a bound on the
-arm's reach proves it; elsewhere nothing found means undecided.
+A negative answer is given where a method that does not sample certifies it, or where a bound on the
+arm's reach proves it; elsewhere an empty result means undecided.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import scan
+from .._local import solve_local
 from ..clock import OVER, time_is_over
 from ..ik_problem import IkProblem
-from ..local import solve_local
-from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE, WITHIN
+from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
 from .draft import Draft
 from .judgement import EXACT, SLACK
 
@@ -22,7 +22,7 @@ NEARLY = 1e-8
 """Metres (for arms of up to some metres) and radians: a pose that is missed by no more is not called unreachable,
 since at roots of high multiplicity rounding moves solutions by its own roots."""
 FAR = 50.0
-"""Lengths of the arm beyond its reach from which on a pose looks as if it were in other units."""
+"""Lengths of the arm beyond its reach above which a pose looks as if it were in other units."""
 
 
 class Outside(NamedTuple):
@@ -35,7 +35,7 @@ class Outside(NamedTuple):
 
 
 def take_outside(draft: Draft) -> Outside | None:
-    """Leave in a draft what is inside limits; the rest, if there is any."""
+    """Keep in a draft the solutions inside limits; return the others, if any."""
     beyond = draft.rows.over > SLACK
     without = beyond.nonzero()[0]
     if not len(without):
@@ -46,17 +46,17 @@ def take_outside(draft: Draft) -> Outside | None:
 
 
 class Explained(NamedTuple):
-    """What is told of k poses without solutions, one row each; the fields of `Solutions` of the same names."""
+    """Explanations of k poses without solutions, one row each; the fields of `Solutions` of the same names."""
 
     nearest: np.ndarray
     distance: np.ndarray
-    exceeded: np.ndarray
+    limit_excess: np.ndarray
     value: np.ndarray
 
 
 def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) -> None:
-    """Statuses of the poses `empty` of a draft, and rows of `told`, filled in."""
-    problem, T, aim = draft.problem, draft.targets.T, draft.aim
+    """Fill in the statuses of the poses `empty` of a draft, and rows of `told`."""
+    problem, T = draft.problem, draft.targets.T
     if time_is_over():
         _not_explained(draft, empty, told)
         return
@@ -65,25 +65,25 @@ def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) 
     for i in empty[proved]:
         draft.notes[int(i)] = "no branch is real"
     for i, over in _excesses(problem, T, empty, empty[proved], outside).items():
-        told.exceeded[i] = over
+        told.limit_excess[i] = over
         if draft.codes[i] == UNREACHABLE:
             draft.codes[i] = EXCLUDED
     for i, metres in zip(empty, out_of_reach(problem, T[empty]), strict=True):
         if metres > 0:
-            draft.codes[i] = EXCLUDED if told.exceeded[i].any() else UNREACHABLE
+            draft.codes[i] = EXCLUDED if told.limit_excess[i].any() else UNREACHABLE
             unit = " (are its lengths millimetres?)" if metres > FAR * problem.length else ""
             draft.notes[int(i)] = f"{metres:.4g} m out of the arm's reach{unit}"
     if time_is_over():
         _not_explained(draft, empty, told)
         return
-    x, value = scan.nearest(problem, T[empty], objective=aim.objective)
+    x, value = scan.nearest(problem, T[empty])
     x = problem.wrapped(x)
     closest = draft.judged(x / problem.units, empty)
     solving = (closest.miss <= EXACT) & (closest.over <= SLACK)
     if solving.any():
-        # What comes nearest is a solution that the method has missed.
+        # The nearest configuration is a solution that the method has missed.
         draft.codes[empty[solving]] = UNDECIDED
-        told.exceeded[empty[solving]] = 0.0
+        told.limit_excess[empty[solving]] = 0.0
         for i in empty[solving]:
             draft.notes.pop(int(i), None)
         draft.add(empty[solving], closest.x[solving])
@@ -95,21 +95,17 @@ def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) 
     told.value[empty] = value
     told.nearest[empty] = problem.to_q(x)
     told.distance[empty] = np.stack([closest.metres, closest.radians], axis=1)
-    if aim.tolerant:
-        enough = aim.reached(problem, T[empty], x, closest.metres, closest.radians).nonzero()[0]
-        draft.codes[empty[enough]] = WITHIN
-        draft.add(empty[enough], x[enough] / problem.units)
 
 
 def _not_explained(draft: Draft, empty: np.ndarray, told: Explained) -> None:
-    """Nothing is told of poses for which no time was left."""
+    """Leave poses unexplained for which no time was left."""
     draft.codes[empty] = UNDECIDED
     draft.notes.update((int(i), OVER) for i in empty)
-    told.exceeded[empty], told.distance[empty] = 0.0, np.nan
+    told.limit_excess[empty], told.distance[empty] = 0.0, np.nan
 
 
 def out_of_reach(problem: IkProblem, T: np.ndarray) -> np.ndarray:
-    """(k,) metres by which positions of targets (k, 4, 4) are certainly out of reach; 0 where that is not certain.
+    """Return the distances (k,), m, by which targets (k, 4, 4) are certainly out of reach; 0 if uncertain.
 
     The way from the first joint to the frame is a sum of vectors of known greatest lengths: its length is at most
     the sum, and at least what the longest fixed one has more than all others together.
@@ -132,7 +128,7 @@ def out_of_reach(problem: IkProblem, T: np.ndarray) -> np.ndarray:
 def _excesses(
     problem: IkProblem, T: np.ndarray, empty: np.ndarray, told: np.ndarray, outside: Outside
 ) -> dict[int, np.ndarray]:
-    """By pose without solutions inside limits: how far its best solution is outside them, (n_q,).
+    """Return, by pose without solutions inside limits, the limit excess (n_q,) of its best solution.
 
     Solutions outside limits are known of the poses `told`, and looked for of the others.
     """

@@ -13,13 +13,14 @@ from .draft import Draft
 from .judgement import orientable
 
 REGULAR = 1e-3
-"""Least singular value (lengths over `length`) from which on signs of determinants are beyond doubt."""
+"""Smallest singular value (lengths over `length`) above which signs of determinants are certain."""
 
 
 def unbalanced(draft: Draft) -> None:
-    """Poses of a draft are undecided where the signs do not cancel; the draft holds all solutions."""
-    if not len(draft.pose) or not orientable(draft.problem):
-        return
+    """Mark poses of a draft undecided where the signs do not cancel; the draft holds all solutions."""
+    problem = draft.problem
+    if not len(draft.pose) or not orientable(problem) or np.isfinite([problem.lower, problem.upper]).any():
+        return  # solvers look for solutions inside limits only
     k, signs = len(draft.codes), np.sign(draft.rows.determinant)
     if k == 1 and not signs.sum():
         return

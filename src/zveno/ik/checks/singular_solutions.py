@@ -1,4 +1,4 @@
-"""Solutions at which the Jacobian is nearly singular: to the last digit, told apart from continua, and counted."""
+"""Solutions at which the Jacobian is nearly singular: refined, distinguished from continua, and counted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..clock import OVER, time_is_over
 from ..ik_problem import IkProblem
 from ..redundant.cut_curves import within_limits
 from ..redundant.families import Curve, families_of
-from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, Family
+from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, SelfMotion
 from .close_pairs import ALONE, ROUNDING, close_pairs, indistinct, polished
 from .distinct import SAME
 from .draft import Draft
@@ -27,7 +27,7 @@ SHARP = 1e-10
 
 
 def settle_singular(draft: Draft, curves: tuple[Continuum, ...]) -> None:
-    """Exact coordinates of nearly singular solutions, continua among them, and what is isolated, in a draft.
+    """Refine the nearly singular solutions of a draft, find continua among them, and classify isolated ones.
 
     The draft may hold solutions outside limits: a continuum that one of them belongs to can still come inside.
     """
@@ -56,7 +56,7 @@ def settle_singular(draft: Draft, curves: tuple[Continuum, ...]) -> None:
 
 
 def _doubt_limits(draft: Draft) -> None:
-    """Nothing is claimed of poses with a solution that their rounding may move across a limit."""
+    """Lower the statuses of poses with a solution that their rounding may move across a limit."""
     rows = draft.rows
     moved = np.minimum(indistinct(draft.problem) / rows.least, MOVED)
     doubtful = (rows.least < SINGULAR) & (np.abs(rows.over - SLACK) <= moved)
@@ -65,7 +65,8 @@ def _doubt_limits(draft: Draft) -> None:
 
 
 def _poses(draft: Draft, rows: np.ndarray) -> list[int]:
-    """The poses of some rows, each once, in order; `np.unique` would import masked arrays first, for 12 ms."""
+    """Return the poses of some rows, each once, in order; `np.unique` would import masked arrays first, for 12
+    ms."""
     return sorted(set(draft.pose[rows].tolist()))
 
 
@@ -76,7 +77,7 @@ def _as_curve(problem: IkProblem, curve: Continuum) -> Curve:
 
 
 def _polish(draft: Draft, rows: np.ndarray, iterations: int):
-    """Some rows by Gauss–Newton on J itself: kernels factor JᵀJ, which knows singular values to 1e-8 only.
+    """Polish some rows by Gauss–Newton on J itself: kernels factor JᵀJ, which knows singular values to 1e-8 only.
 
     A double root is approached by halves on either side, and comes out as two points nearer than solutions can be,
     and so as one.
@@ -89,7 +90,7 @@ def _polish(draft: Draft, rows: np.ndarray, iterations: int):
 
 
 def _merge_indistinct(draft: Draft) -> None:
-    """The middle of the points of every root of high multiplicity; nothing is claimed where they are far apart.
+    """Merge the points of every root of high multiplicity; mark the pose undecided if they are far apart.
 
     Rounding of a pose moves such a root by rounding's fourth root. Points of it are as good as each other, and so
     is what lies between them; between two solutions it is not.
@@ -125,7 +126,7 @@ def _merge_indistinct(draft: Draft) -> None:
 
 
 def _indistinct(draft: Draft, best: int, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Differences (s, n) of other rows of a pose from the best, and which are the same as far as the pose tells."""
+    """Return differences (s, n) of other rows of a pose from the best, and which are the same within rounding."""
     problem, x = draft.problem, draft.x
     away = problem.difference(problem.from_units(x[others]), problem.from_units(x[best]))
     same = np.abs(away).max(axis=1) < LONGEST
@@ -140,7 +141,7 @@ def _indistinct(draft: Draft, best: int, others: np.ndarray) -> tuple[np.ndarray
 
 
 def _onto_arc(draft: Draft, i: int, points: np.ndarray) -> np.ndarray:
-    """Points (s, n) moved onto the arc that a root is drawn out to, not along it."""
+    """Move points (s, n) onto the arc that a root is drawn out to, not along it."""
     problem, lanes, which = draft.problem, draft.targets.lanes, np.full(len(points), i)
     for _ in range(3):
         J, e = jacobians(problem, points, lanes, which), errors(problem, points, lanes, which)
@@ -149,7 +150,7 @@ def _onto_arc(draft: Draft, i: int, points: np.ndarray) -> np.ndarray:
 
 
 def _settle_pairs(draft: Draft) -> None:
-    """Both of two solutions that nearly meet, where double precision tells them apart; else the answer says so."""
+    """Keep both of two solutions that nearly meet, if double precision separates them; else report it."""
     problem = draft.problem
     for pair in close_pairs(problem, draft.targets.lanes, draft.pose, draft.x, draft.rows.least):
         roots, i = draft.roots.get(pair.pose, []), pair.pose
@@ -173,7 +174,7 @@ def _settle_pairs(draft: Draft) -> None:
 
 
 def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int, np.ndarray]]:
-    """Continua of one pose, taken out of a draft and sampled, and its isolated singular solutions.
+    """Return continua of one pose, taken out of a draft and sampled, and its isolated singular solutions.
 
     With `straight` only continua that are straight lines are looked for, which is quick.
     """
@@ -200,24 +201,24 @@ def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int,
 
 
 def _family(draft: Draft, i: int, curves: list[Curve]) -> list[tuple[int, np.ndarray]]:
-    """Samples of continua inside limits; where limits leave nothing, the first point, which they exclude."""
-    problem, families, sample = draft.problem, [], []
+    """Return samples of continua inside limits; where limits leave nothing, the first point, which they exclude."""
+    problem, self_motions, sample = draft.problem, [], []
     for curve in curves:
         parts, certain = within_limits(problem, curve)
         for x, closed in parts:
-            families.append(Family(curve.dimension, problem.to_q(problem.from_units(x)), closed))
+            self_motions.append(SelfMotion(curve.dimension, problem.to_q(problem.from_units(x)), closed))
             sample.append((i, x))
         if not parts:
             sample.append((i, curve.x[:1]))
         if not certain:
             _lower(draft, i, "a continuum was followed in steps, limits may leave more of it")
-    if families:
-        draft.families[i] = draft.families.get(i, ()) + tuple(families)
+    if self_motions:
+        draft.self_motions[i] = draft.self_motions.get(i, ()) + tuple(self_motions)
         draft.codes[i] = FAMILY if draft.codes[i] in (COMPLETE, FAMILY) else SAMPLED
     return sample
 
 
 def _lower(draft: Draft, i: int, why: str) -> None:
-    """It is not claimed any more that everything is listed."""
-    draft.codes[i] = SAMPLED if i in draft.families else UNDECIDED
+    """Withdraw the status that everything is listed."""
+    draft.codes[i] = SAMPLED if i in draft.self_motions else UNDECIDED
     draft.notes[i] = why

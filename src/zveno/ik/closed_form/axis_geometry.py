@@ -1,4 +1,4 @@
-"""What is special about the axes of an arm, up to a tolerance: which are parallel, which meet, and where."""
+"""Special geometry of the axes of an arm, up to a tolerance: parallel axes, and axes that meet."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 
-TOLERANCE = 1e-9
-"""Axes are parallel up to this angle, rad, and meet up to this distance, the links being 2 long together."""
+TOLERANCE = 1e-13
+"""Axes are parallel up to this angle, rad, and meet up to this distance, the links being 2 long together.
+
+It is rounding of a model: an arm that is off by more has other solutions near its singularities, and more."""
 _UNIT = np.eye(3)
 
 
 def axes(L: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Directions and points (n, 3) of the axes with all coordinates zero."""
+    """Return directions and points (n, 3) of the axes with all coordinates zero."""
     T, h, a = np.eye(4), [], []
     for link in L:
         T = T @ link
@@ -23,12 +25,12 @@ def axes(L: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def parallel(u: Any, v: Any) -> bool:
-    """Whether directions are, opposite ones included."""
+    """Return True if directions are parallel, opposite ones included."""
     return _norm(_cross(u, v)) < TOLERANCE
 
 
 def meeting_point(which: Any, h: Any, a: Any) -> np.ndarray | None:
-    """The point where axes meet, if they do."""
+    """Return the point where axes meet, if they do."""
     directions = h[which]
     projectors = _UNIT - directions[:, :, None] * directions[:, None, :]
     A = projectors.sum(axis=0)
@@ -41,13 +43,13 @@ def meeting_point(which: Any, h: Any, a: Any) -> np.ndarray | None:
 
 
 def across(axis: Any) -> np.ndarray:
-    """A unit vector across an axis."""
+    """Return a unit vector across an axis."""
     v = _cross(axis, _UNIT[np.argmin(abs(axis))])
     return v / _norm(v)
 
 
 def _cross(u: Any, v: Any) -> np.ndarray:
-    """u × v: a first answer asks for a hundred of them, and NumPy's takes ten times as long."""
+    """Return u × v: a first answer needs a hundred of them, and NumPy's takes ten times as long."""
     (a, b, c), (x, y, z) = u, v
     return np.array([b * z - c * y, c * x - a * z, a * y - b * x])
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.door import compiled
+from ...kernels.compile import compiled
 from .revolute_arms import with_sixth_angle
 from .subproblems import ALIGNED, across
 
@@ -32,21 +32,21 @@ THIRDS: np.ndarray = _circle(np.arange(3) * (2 * np.pi / 3))
 
 
 def aligned_branches(sines: np.ndarray) -> np.ndarray | None:
-    """(k, 8) which branches hold a continuum, by what `three_parallel` says of them; None where none does."""
+    """Return True (k, 8) for branches with a continuum, by the sines of `three_parallel`; None if none has."""
     return None if sines.min(initial=1.0) >= ALIGNED else sines < ALIGNED
 
 
 def sixth_error(sines: np.ndarray, firsts: np.ndarray) -> np.ndarray:
-    """(k, 8) by how much rounding turns the sixth angle, rad; margins that follow from it are known no better.
+    """Return the rounding errors (k, 8) of the sixth angle, rad: also the accuracy of margins that follow from it.
 
-    `sines` and `firsts` are what `three_parallel` says of branches. The error is rounding of the first angle over
+    `sines` and `firsts` are results of `three_parallel` for branches. The error is rounding of the first angle over
     the sine, and where first angles nearly meet, rounding of them is that of their gap over its root.
     """
     return ANGLE_ROUNDING / np.sqrt(np.maximum(sines, ALIGNED) * np.clip(firsts, ALIGNED, 1.0))
 
 
 def alignment_doubtful(sines: np.ndarray, firsts: np.ndarray) -> np.ndarray:
-    """(k,) whether rounding decides if the sixth axis is parallel to the others, so that its angle is free.
+    """Return True (k,) if rounding decides whether the sixth axis is parallel to the others and its angle free.
 
     It does where the sixth angle means nothing and yet the sine is not zero, or may be zero by chance.
     """
@@ -56,7 +56,7 @@ def alignment_doubtful(sines: np.ndarray, firsts: np.ndarray) -> np.ndarray:
 
 
 def parallel_continua(h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarray, edge: float) -> list[np.ndarray]:
-    """Closed curves (s, 6) of angles, in order along each, of one target.
+    """Return closed curves (s, 6) of angles, in order along each, of one target.
 
     Args:
         h, a, e: axes of the arm, see `revolute_arms`.
@@ -82,7 +82,7 @@ def parallel_continua(h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarra
 
 
 def _reach(axis: np.ndarray, a: np.ndarray) -> tuple[float, float]:
-    """Least and greatest squared distance of the fourth axis' point from the second's, over the third angle."""
+    """Return the squared distances, least and greatest, of the fourth axis' point from the second's."""
     v, point = a[3] - a[2], a[1] - a[2]
     middle = v @ v + point @ point - 2 * (axis @ v) * (axis @ point)
     swing = 2 * np.linalg.norm(across(axis, v)) * np.linalg.norm(across(axis, point))
@@ -90,7 +90,7 @@ def _reach(axis: np.ndarray, a: np.ndarray) -> tuple[float, float]:
 
 
 def _arcs(constant: float, wave: np.ndarray, low: float, high: float) -> list[tuple[float, float]]:
-    """Ranges of θ in which low ≤ constant + wave · (cos θ, sin θ) ≤ high; one of a whole turn if all are."""
+    """Return ranges of θ with low ≤ constant + wave · (cos θ, sin θ) ≤ high; one of a whole turn if all are."""
     size, phase = float(np.hypot(*wave)), float(np.arctan2(wave[1], wave[0]))
     ends = []
     for limit in (low, high):

@@ -39,11 +39,11 @@ class Form:
         name: for people.
         function: `spherical_wrist` or `three_parallel`.
         options: of the function.
-        backwards: whether the arm is solved from its last joint to its first.
+        backwards: True if the arm is solved from its last joint to its first.
         h, a, e: axes (6, 3) of the arm, or of the arm walked backwards, with all angles zero.
         end_inverse: (4, 4) inverse of where the chain ends with all angles zero.
         links: L1 … L5, (5, 3, 4), and
-        scale: (1,) by which all lengths have been multiplied.
+        scale: (1,) factor of all lengths.
 
     Of several stacked forms these arrays have a leading axis.
     """
@@ -60,7 +60,7 @@ class Form:
     scale: np.ndarray
 
     def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Continuum]]:
-        """Poses (n,), solutions (n, 6) of targets X (k, 4, 4) in the arm's lengths; (k,) where there is doubt.
+        """Return poses (n,), solutions (n, 6) of targets X (k, 4, 4) in the arm's lengths; (k,) True if ambiguous.
 
         There is where branches meet, or one that exists was not closed by Newton's method. Fourth, the continua
         that a closed form knows as such. Solutions may repeat.
@@ -89,7 +89,7 @@ class Form:
         return pose, q, doubt, curves
 
     def _continua(self, D: np.ndarray, aligned: np.ndarray) -> list[Continuum]:
-        """Continua of displacements D (k, 4, 4), whose branches (k, 8) are `aligned`."""
+        """Find the continua of displacements D (k, 4, 4), whose branches (k, 8) are `aligned`."""
         continua = []
         for i in np.flatnonzero(aligned.any(axis=1)):
             h, a, e = (part if part.ndim == 2 else part[i] for part in (self.h, self.a, self.e))
@@ -106,11 +106,11 @@ class Form:
         return factors
 
     def of(self, which: np.ndarray) -> Form:
-        """Some of several stacked forms, perhaps repeatedly, one for each target."""
+        """Return some of several stacked forms, perhaps repeatedly, one per target."""
         return replace(self, **{name: getattr(self, name)[which] for name in _PER_ARM})
 
     def like(self, other: Form) -> bool:
-        """Whether both are the same formula, for arms of other lengths."""
+        """Return True if both are the same formula, for arms of other lengths."""
         return (self.function, self.options, self.backwards) == (other.function, other.options, other.backwards)
 
 
@@ -118,7 +118,7 @@ _PER_ARM = ("h", "a", "e", "end_inverse", "links", "scale")
 
 
 def stacked(forms: list[Form]) -> Form:
-    """Forms that are all `like` the first as one, for as many targets as there are forms."""
+    """Stack forms that are all `like` the first, for as many targets as there are forms."""
     return replace(forms[0], **{name: np.stack([getattr(form, name) for form in forms]) for name in _PER_ARM})
 
 
@@ -128,11 +128,11 @@ class ClosedForm:
     name = "closed_form"
 
     def applies(self, problem: IkProblem) -> bool:
-        """Joints of their own, a whole pose, or a point for three joints, and geometry that a closed form fits."""
+        """Return True for joints of their own, a whole pose, or a point for three joints, if a closed form fits."""
         return problem.simple and form_of_problem(problem) is not None
 
     def solve(self, problem: IkProblem, T: np.ndarray) -> Raw:
-        """All solutions of poses (k, 4, 4). Where branches meet, a general method has its say too."""
+        """Find all solutions of poses (k, 4, 4). Where branches meet, a general method is used too."""
         before, after = problem.end_transforms
         form = form_of_problem(problem)
         assert form is not None
@@ -151,7 +151,7 @@ class ClosedForm:
         return as_raw(pose, x, complete)
 
     def explain(self, problem: IkProblem) -> str:
-        """Which closed form."""
+        """Name the closed form."""
         form = form_of_problem(problem)
         assert form is not None
         return f"Closed form by canonical subproblems: {form.name}."
@@ -160,9 +160,9 @@ class ClosedForm:
 def all_solutions(
     links: bytes, X: np.ndarray, allowed: Any = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Continuum]]:
-    """Poses (n,) and solutions (n, 6) of an arm of six links for targets X (k, 4, 4), whether complete, continua.
+    """Return poses (n,) and solutions (n, 6) of six links for targets X (k, 4, 4), completeness, and continua.
 
-    By the closed form if the arm has one; by the general method if not, and where a closed form is in doubt.
+    The closed form is used if the arm has one; the general method if not, and where the former is ambiguous.
     """
     form = form_of(links)
     if form is None:
@@ -186,7 +186,7 @@ def all_solutions(
 
 @lru_cache(maxsize=64)
 def form_of_problem(problem: IkProblem) -> Form | SlidingForm | WristForm | PointsForm | None:
-    """The closed form that fits the chain and the task of a problem, or None."""
+    """Return the closed form that fits the chain and the task of a problem, or None."""
     task = problem.task
     if task.is_pose and problem.kinds == "RRRRRR":
         return form_of(problem.constants[:6].tobytes())
@@ -198,7 +198,7 @@ def form_of_problem(problem: IkProblem) -> Form | SlidingForm | WristForm | Poin
 
 @lru_cache(maxsize=64)
 def form_of(constants: bytes) -> Form | None:
-    """The closed form that fits six links (6, 4, 4) given as bytes, or None."""
+    """Return the closed form that fits six links (6, 4, 4) given as bytes, or None."""
     L = np.frombuffer(constants).reshape(6, 4, 4).copy()
     L[0] = np.eye(4)
     size = np.linalg.norm(L[:, :3, 3], axis=1).sum()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.door import compiled
+from ...kernels.compile import compiled
 from ..six_revolute.templates import rigid_inverse
 from .axis_geometry import across, axes, meeting_point, parallel
 from .point_forms import PointForm, point_form
@@ -30,7 +30,7 @@ REACHED = 1e-14
 
 @cache
 def branch_kernel(function: Callable[..., Any], n: int, options: tuple[Any, ...]) -> Any:
-    """The kernel of a function of axes and a displacement."""
+    """Return the kernel of a function of axes and a displacement."""
     shapes = {"h": (n, 3), "a": (n, 3), "e": (n, 3), "R": (3, 3), "p": (3,)}
     return compiled(function, shapes, options=dict(options))
 
@@ -57,7 +57,7 @@ class SlidingForm:
     points = False
 
     def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Poses (n,) and solutions (n, joints) of targets X (k, 4, 4), and where branches meet."""
+        """Return poses (n,) and solutions (n, joints) of targets X (k, 4, 4), and where branches meet."""
         D = X @ self.end_inverse
         kernel = branch_kernel(self.function, len(self.h), self.options)
         x, margin, gap, *error = kernel(self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3])
@@ -81,7 +81,7 @@ class WristForm:
     points = False
 
     def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Poses (n,) and solutions (n, 6) of targets X (k, 4, 4), and where branches meet."""
+        """Return poses (n,) and solutions (n, 6) of targets X (k, 4, 4), and where branches meet."""
         D = X @ self.end_inverse
         center = self.region.start / self.region.scale + self.region.origin
         pose, x, sure = self.region.solve(D[:, :3, :3] @ center + D[:, :3, 3])
@@ -102,21 +102,21 @@ def _wrist_kernel(shapes: tuple, kinds: str):
 
 @dataclass(frozen=True, eq=False)
 class PointsForm:
-    """Three joints that bring a point to a point, whatever the orientation."""
+    """Three joints that bring a point to a point in any orientation."""
 
     name: str
     region: PointForm
     points = True
 
     def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Poses (n,) and solutions (n, 3) of frames X (k, 4, 4), and where some are undecided."""
+        """Return poses (n,) and solutions (n, 3) of frames X (k, 4, 4), and where some are undecided."""
         pose, x, sure = self.region.solve(X[:, :3, 3])
         return pose, x, ~sure
 
 
 @lru_cache(maxsize=64)
 def points_form_of(kinds: str, constants: bytes) -> PointsForm | None:
-    """The form of three joints of which the position is asked, C0 … C3 given as bytes, or None."""
+    """Return the form of three joints for a position task, C0 … C3 given as bytes, or None."""
     if len(kinds) != 3 or not set(kinds) <= {"R", "P"}:
         return None
     L = np.frombuffer(constants).reshape(-1, 4, 4).copy()
@@ -130,7 +130,7 @@ def points_form_of(kinds: str, constants: bytes) -> PointsForm | None:
 
 @lru_cache(maxsize=64)
 def sliding_form_of(kinds: str, constants: bytes) -> SlidingForm | WristForm | None:
-    """The closed form that fits an arm with sliding joints, C0 … of all joints given as bytes, or None."""
+    """Return the closed form that fits an arm with prismatic joints, C0 … of all joints given as bytes, or None."""
     if "P" not in kinds or not set(kinds) <= {"R", "P"} or not 3 <= len(kinds) <= 6:
         return None
     L = np.frombuffer(constants).reshape(-1, 4, 4).copy()
@@ -161,7 +161,7 @@ def sliding_form_of(kinds: str, constants: bytes) -> SlidingForm | WristForm | N
 
 
 def _turns_determined(kinds: str, h) -> bool:
-    """Whether the rotation determines the turns, and these the slides, in general."""
+    """Return True if the rotation determines the turns, and these the slides, in general."""
     turning = [i for i, kind in enumerate(kinds) if kind == "R"]
     slides = [i for i, kind in enumerate(kinds) if kind == "P"]
     if len(turning) > 3 or len(slides) > 3 or any(parallel(h[i], h[j]) for i, j in pairwise(turning)):
@@ -180,7 +180,7 @@ def _turns_determined(kinds: str, h) -> bool:
 
 
 def _sliding_structure(name: str, h, a, size: float):
-    """Points on the axes if the first three joints have the structure, None if not."""
+    """Return points on the axes if the first three joints have the structure, None if not."""
     if name.startswith("three"):
         return a if abs(np.linalg.det(h[:3])) > 1e-6 else None
     if name.startswith("one"):

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels import math as zm
-from ...kernels.door import compiled
+from ...kernels import ops as zm
+from ...kernels.compile import compiled
 from ..six_revolute import roots
 from ..six_revolute.polish import damped
 from .subproblems import cross, to_direction, turned
@@ -42,8 +42,8 @@ class PointForm:
         h, a: directions and points of the axes, (3, 3).
         start: the point, (3,); lengths are scaled and counted from
         origin: a point of the first axis, (3,), not scaled.
-        scale: by which lengths have been multiplied.
-        special: whether the two equations say the same of the second coordinate.
+        scale: factor of all lengths.
+        special: True if the two equations say the same of the second coordinate.
     """
 
     kinds: str
@@ -56,11 +56,11 @@ class PointForm:
 
     @property
     def units(self) -> np.ndarray:
-        """(3,) what a coordinate is divided by to be in scaled lengths or radians."""
+        """(3,) divisors of the coordinates to scaled lengths or radians."""
         return np.array([1.0 if kind == "R" else 1.0 / self.scale for kind in self.kinds])
 
     def solve(self, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Numbers of goals (n,) and solutions (n, 3) of goals (k, 3); (k,) whether none can be missing.
+        """Return numbers of goals (n,) and solutions (n, 3) of goals (k, 3); (k,) True if none can be missing.
 
         One can where a zero is not simple, or where a candidate that is real does not reach the goal.
         """
@@ -83,7 +83,7 @@ class PointForm:
         return self.h, self.a, self.start
 
     def _polished(self, x: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Newton's method from x (n, 3): x, and whether the goals are reached."""
+        """Run Newton's method from x (n, 3): x, and whether the goals are reached."""
         step = _kernel(newton_steps, kinds=self.kinds)
         square = np.zeros(len(x))
         left = np.arange(len(x))  # a point that has arrived stays, whatever others do
@@ -96,7 +96,7 @@ class PointForm:
 
 
 def point_form(kinds: str, h: np.ndarray, a: np.ndarray, start: np.ndarray) -> PointForm | None:
-    """The form of three joints, or None if they cannot bring the point to places all around."""
+    """Return the form of three joints, or None if they cannot move the point in all directions."""
     size = np.linalg.norm(np.diff(np.vstack([a, start]), axis=0), axis=1).sum()
     scale = 2.0 / size if size > 0 else 1.0
     origin = a[0]
@@ -123,7 +123,7 @@ def _kernel(function, **options):
 
 
 def _third(h, a, start, goal, cs, kinds: str):
-    """The point after the third joint, that joint's coordinate, and (1 + cos θ) / 2."""
+    """Return the point after the third joint, that joint's coordinate, and (1 + cos θ) / 2."""
     c, s = cs
     if kinds[2] == "R":
         return turned(h[2], (c, s), start - a[2]) + a[2], zm.atan2(s, c), 1.0
@@ -133,22 +133,22 @@ def _third(h, a, start, goal, cs, kinds: str):
 
 
 def _across(h):
-    """Two unit vectors across a unit vector and each other."""
+    """Return two unit vectors across a unit vector and each other."""
     e = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
     near_x = zm.less(0.8, zm.abs(h[0]))
-    v = cross(h, np.array([zm.select(near_x, e[1][i], e[0][i]) for i in range(3)]))
+    v = cross(h, np.array([zm.where(near_x, e[1][i], e[0][i]) for i in range(3)]))
     v = v / zm.sqrt(v @ v)
     return v, cross(h, v)
 
 
 def _invariant(h, a, kinds: str):
-    """Two directions: what the first joint leaves of a point is its part along the first, and along the second if
-    the joint slides, or its distance from a[0] if it turns."""
+    """Return two directions. The first joint keeps a point's part along the first, and along the second if the
+    joint slides, or its distance from a[0] if it turns."""
     return _across(h[0]) if kinds[0] == "P" else (h[0], a[1] - a[0])
 
 
 def _second(h: Any, a: Any, point: Any, kinds: str) -> tuple[Any, Any]:
-    """Rows of the two equations in the second coordinate, and the plane it moves in.
+    """Return rows of the two equations in the second coordinate, and the plane it moves in.
 
     For a joint that turns, coefficients (2, 2) of the moved point's two parts across the axis; for one that slides,
     those of its length.
@@ -165,7 +165,7 @@ def _determinant(rows):
 
 
 def _right_sides(h, a, u, goal, kinds: str):
-    """Right sides of the two equations: what the goal has and the point u, moved by the second joint, must have."""
+    """Return the right sides of both equations: values of the goal that u, moved by joint two, must have."""
     first, second = _invariant(h, a, kinds)
     if kinds[1] == "P":
         if kinds[0] == "P":
@@ -181,7 +181,7 @@ def _right_sides(h, a, u, goal, kinds: str):
 
 
 def polynomial(h: Any, a: Any, start: Any, goal: Any, cs: Any, *, kinds: str, special: bool) -> Any:
-    """The polynomial at θ, cs = (cos θ, sin θ)."""
+    """Evaluate the polynomial at θ, cs = (cos θ, sin θ)."""
     u, _, shrink = _third(h, a, start, goal, cs, kinds)
     rows, _ = _second(h, a, u, kinds)
     r = _right_sides(h, a, u, goal, kinds)
@@ -204,19 +204,19 @@ def polynomial(h: Any, a: Any, start: Any, goal: Any, cs: Any, *, kinds: str, sp
 
 
 def _null_row(rows):
-    """(2,) the combination of two dependent rows that vanishes."""
+    """Return the combination (2,) of two dependent rows that vanishes."""
     column = [rows[0][0], rows[1][0]], [rows[0][1], rows[1][1]]
     longer = zm.less(
         column[0][0] * column[0][0] + column[0][1] * column[0][1],
         column[1][0] * column[1][0] + column[1][1] * column[1][1],
     )
-    p, q = (zm.select(longer, column[1][i], column[0][i]) for i in range(2))
+    p, q = (zm.where(longer, column[1][i], column[0][i]) for i in range(2))
     size = 1.0 / zm.sqrt(p * p + q * q)
     return np.array([-q * size, p * size])
 
 
 def candidates(h: Any, a: Any, start: Any, goal: Any, cs: Any, *, kinds: str, special: bool) -> Any:
-    """Two candidates (2, 3) at a zero of the polynomial, NaN where there is one, and margins: real from 0."""
+    """Return two candidates (2, 3) at a zero of the polynomial, NaN if there is one, and margins: real from 0."""
     u, third, _ = _third(h, a, start, goal, cs, kinds)
     rows, plane = _second(h, a, u, kinds)
     r = _right_sides(h, a, u, goal, kinds)
@@ -235,7 +235,7 @@ def candidates(h: Any, a: Any, start: Any, goal: Any, cs: Any, *, kinds: str, sp
 
 
 def _moved(h, a, u, rows, plane, r, kinds: str, special: bool):
-    """The point after the second joint and that joint's coordinate, one or two of each; their relative margin."""
+    """Return the point after the second joint and its coordinate, one or two of each; their relative margin."""
     margin = 1.0
     if kinds[1] == "P":
         if kinds[0] == "R" and special:
@@ -253,7 +253,7 @@ def _moved(h, a, u, rows, plane, r, kinds: str, special: bool):
         # One equation m · w = d in the plane, on a circle.
         (p0, p1), (q0, q1) = rows
         larger = zm.less(q0 * q0 + q1 * q1, p0 * p0 + p1 * p1)
-        m0, m1, d = zm.select(larger, p0, q0), zm.select(larger, p1, q1), zm.select(larger, r[0], r[1])
+        m0, m1, d = zm.where(larger, p0, q0), zm.where(larger, p1, q1), zm.where(larger, r[0], r[1])
         square = m0 * m0 + m1 * m1
         radius = v @ v - (h[1] @ v) * (h[1] @ v)
         root, margin = _root(square * radius, d * d)
@@ -270,13 +270,13 @@ def _moved(h, a, u, rows, plane, r, kinds: str, special: bool):
 
 
 def _root(a, b):
-    """√(a − b), 0 where that is negative, and (a − b) / (|a| + |b|)."""
+    """Return √(a − b), 0 where that is negative, and (a − b) / (|a| + |b|)."""
     rest = a - b
     return zm.sqrt(zm.maximum(rest, 0.0)), rest / zm.maximum(zm.abs(a) + zm.abs(b), 1e-300)
 
 
 def _walk(h, a, start, x, kinds: str):
-    """Where the point is at x (3,), and its three rates."""
+    """Return the position of the point at x (3,), and its three derivatives."""
     p, rates = start, []
     for i in reversed(range(3)):
         if kinds[i] == "R":
@@ -290,7 +290,7 @@ def _walk(h, a, start, x, kinds: str):
 
 
 def newton_steps(h: Any, a: Any, start: Any, goal: Any, x: Any, *, kinds: str) -> tuple[Any, Any, Any]:
-    """x after some damped Newton steps, the squared error before the last of them, and the greatest part of it."""
+    """Return x after some damped Newton steps, the squared error before the last, and the greatest part of it."""
     square = greatest = 0.0
     for _ in range(UNROLLED):
         p, rates = _walk(h, a, start, x, kinds)

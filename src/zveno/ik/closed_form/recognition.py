@@ -1,4 +1,4 @@
-"""Which closed form fits an arm of six revolute joints, by what is special about its axes."""
+"""Recognition of the closed form that fits an arm of six revolute joints, by the geometry of its axes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .revolute_arms import REGIONAL, spherical_wrist, three_parallel
 
 
 def fitting(links: np.ndarray) -> tuple[Any, ...] | None:
-    """Name, function and options of the form that fits links (6, 4, 4), and axes h, a, e; None if none fits."""
+    """Return name, function and options of the form that fits links (6, 4, 4), and axes h, a, e; or None."""
     h, a = axes(links)
     fit = _fitting(h, a)
     if fit is None:
@@ -22,7 +22,7 @@ def fitting(links: np.ndarray) -> tuple[Any, ...] | None:
 
 
 def _fitting(h, a) -> tuple[str, Callable, tuple[tuple[str, str], ...], np.ndarray] | None:
-    """Name, function, options, and points on the axes with those that meet made equal."""
+    """Return name, function, options, and points on the axes with those that meet made equal."""
     wrist = meeting_point([3, 4, 5], h, a)
     if wrist is not None and not parallel(h[3], h[4]) and not parallel(h[4], h[5]):
         a = np.concatenate([a[:3], [wrist] * 3])
@@ -38,7 +38,7 @@ def _fitting(h, a) -> tuple[str, Callable, tuple[tuple[str, str], ...], np.ndarr
 
 
 def _regional(name: str, h, a):
-    """Points on the axes if the first three fit a regional structure, None if not."""
+    """Return points on the axes if the first three fit a regional structure, None if not."""
     i, j = (0, 1) if name.startswith("first") else (1, 2)
     if name.endswith("parallel"):
         other = 2 if i == 0 else 0

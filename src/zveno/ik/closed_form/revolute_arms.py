@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels import math as zm
+from ...kernels import ops as zm
 from .subproblems import Both, across, back, cross, to_cone, to_direction, to_distance, to_plane, turned
 
 BLUR = 0.01
 """Shares of a gap that rounding leaves: with lengths of about 1, of a margin times the root of a gap times a lever,
 1e-12 then counts as where branches meet."""
 Choose = Callable[[Any], list[tuple[Any, Any]]]
-"""Which solutions of a subproblem are followed: pairs of a solution and its edge, see `branches`."""
+"""Choice of the solutions of a subproblem to follow: pairs of a solution and its edge, see `branches`."""
 
 
 def branches(solved: Any) -> Any:
-    """Pairs of a solution and the edge that both share: margin, and the gap between them, |margin| if not told."""
+    """Return pairs of a solution and the shared edge: margin, and the gap between them, |margin| if not given."""
     angles, margin, *more = solved
     return [(angle, _edge(margin, more)) for angle in angles]
 
@@ -38,20 +38,20 @@ class OneBranch:
         self._signs = iter(signs)
 
     def __call__(self, solved: Any) -> list[tuple[Any, Any]]:
-        """The chosen solution of a subproblem, and its edge."""
+        """Return the chosen solution of a subproblem, and its edge."""
         angles, margin, *more = solved
         other = zm.less(next(self._signs), 0.0)
-        chosen = angles.second_where(other) if isinstance(angles, Both) else zm.select(other, *angles[::-1])
+        chosen = angles.second_where(other) if isinstance(angles, Both) else zm.where(other, *angles[::-1])
         return [(chosen, _edge(margin, more))]
 
 
 def _at(h, a, angle, point):
-    """A point after a turn about an axis through a."""
+    """Return a point after a turn about an axis through a."""
     return turned(h, angle, point - a) + a
 
 
 def after(edge: Any, lever: Any, solved: Any) -> Any:
-    """A subproblem that turns a vector whose part across the axis is `lever`, after one with an edge.
+    """Return a subproblem that turns a vector whose part across the axis is `lever`, after one with an edge.
 
     Rounding moves the vector by its size over the root of the first gap, and so the margin by that over the lever:
     where it could change the sign, the gap vanishes.
@@ -106,7 +106,7 @@ REGIONAL: dict[str, Callable[..., Any]] = {
 
 
 def least(margins: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The least margin of every branch, and the least gap: where it is zero, branches meet."""
+    """Return the least margin of every branch, and the least gap: where it is zero, branches meet."""
     lowest, nearest = [], []
     for edges in margins:
         low, near = edges[0]
@@ -118,7 +118,7 @@ def least(margins: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unturned(h: Any, angles: Any, M: Any) -> Any:
-    """M with turns about h, given in order from the base, taken off in front; M by columns."""
+    """Remove turns about h, given in order from the base, from the front of M; M by columns."""
     columns = list(M.T)
     for axis, angle in zip(h, angles, strict=True):
         columns = [turned(axis, back(angle), column) for column in columns]
@@ -126,13 +126,13 @@ def unturned(h: Any, angles: Any, M: Any) -> Any:
 
 
 def last_angle(h: Any, e: Any, M: Any) -> tuple[Any, Any]:
-    """The angle of M, a turn about h; e is a unit vector across h."""
+    """Return the angle of M, a turn about h; e is a unit vector across h."""
     moved = M @ e
     return e @ moved, h @ cross(e, moved)
 
 
 def three_turns(h: Any, e: Any, R: Any, choose: Choose = branches) -> Any:
-    """Both sets of angles about three axes h whose turns make R, as pairs (cos, sin), and the edge they share."""
+    """Yield both sets of angles about three axes h whose turns make R, as pairs (cos, sin), and their edge."""
     seen = R @ h[2]
     for second, edge in choose(to_cone(h[1], h[2], h[0], seen)):
         first = to_direction(h[0], turned(h[1], second, h[2]), seen)
@@ -140,13 +140,13 @@ def three_turns(h: Any, e: Any, R: Any, choose: Choose = branches) -> Any:
 
 
 def without_first(h: Any, kinds: str, arm: Any, R: Any) -> Any:
-    """R with the turns of the first three joints, which are at `arm`, taken off in front."""
+    """Remove the turns of the first three joints, which are at `arm`, from the front of R."""
     turning = [i for i in range(3) if kinds[i] == "R"]
     return unturned([h[i] for i in turning], [arm[i] for i in turning], R)
 
 
 def with_wrist(arms: Any, kinds: str, h: Any, e: Any, R: Any, choose: Choose = branches) -> Any:
-    """Coordinates (branches, 6) and margins, see `least`, from those of the first three joints and their edges."""
+    """Return coordinates (branches, 6) and margins, see `least`, from the first three joints and their edges."""
     rows, margins = [], []
     for arm, edges in arms:
         for angles, edge in three_turns(h[3:], e[3:], without_first(h, kinds, arm, R), choose):
@@ -156,7 +156,7 @@ def with_wrist(arms: Any, kinds: str, h: Any, e: Any, R: Any, choose: Choose = b
 
 
 def spherical_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, regional: str, choose: Choose = branches) -> Any:
-    """Angles (8, 6) and margins, see `least`, of an arm whose last three axes meet in a[3] = a[4] = a[5].
+    """Return angles (8, 6) and margins, see `least`, of an arm whose last three axes meet in a[3] = a[4] = a[5].
 
     Args:
         h, a: directions and points of the axes (6, 3). Where the regional structure speaks of axes that meet, their
@@ -164,13 +164,13 @@ def spherical_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, regional: str, ch
         e: (6, 3) unit vectors across the axes.
         R, p: the displacement of the last link.
         regional: a key of `REGIONAL`.
-        choose: which branches are followed, all of them if not given.
+        choose: selects the branches to follow, all of them if not given.
     """
     return with_wrist(REGIONAL[regional](h, a, a[3], R @ a[3] + p, choose), "RRR", h, e, R, choose)
 
 
 def three_parallel(h: Any, a: Any, e: Any, R: Any, p: Any, *, choose: Choose = branches) -> Any:
-    """The same for an arm whose second, third and fourth axes are parallel and whose last two meet in a[4].
+    """Return the same for an arm whose second, third and fourth axes are parallel and whose last two meet in a[4].
 
     Third, (8,) squared sines of the angle between the sixth axis and the parallel ones: where one vanishes, the
     sixth angle is free and its branch holds a continuum, see `with_sixth_angle`. Fourth, (8,) gaps of first angles.
@@ -191,7 +191,7 @@ def three_parallel(h: Any, a: Any, e: Any, R: Any, p: Any, *, choose: Choose = b
 
 
 def with_sixth_angle(h: Any, a: Any, e: Any, R: Any, p: Any, sixth: Any) -> tuple[Any, Any, Any]:
-    """The same where the sixth axis is parallel to the parallel ones, at an angle (cos, sin) of the sixth joint.
+    """Return the same where the sixth axis is parallel to these, at an angle (cos, sin) of the sixth joint.
 
     Angles (4, 6), margins (4,) and squared distances (4,) of the fourth axis from the second; two rows for either
     first angle.
@@ -207,14 +207,14 @@ def with_sixth_angle(h: Any, a: Any, e: Any, R: Any, p: Any, sixth: Any) -> tupl
 
 
 def _first_angles(h, a, R, p, choose=branches):
-    """First angles that bring the point of the last axes into its plane, their edges, and what they leave."""
+    """Yield first angles that bring the point of the last axes into its plane, their edges, and the rest."""
     goal = R @ a[4] + p
     for first, edge in choose(to_plane(-h[0], goal - a[0], h[1], h[1] @ (a[4] - a[0]))):
         yield first, edge, unturned(h[:1], (first,), R), _at(h[0], a[0], back(first), goal)
 
 
 def _planar_angles(h, a, e, W, seen, fifth, sixth, choose=branches):
-    """Both sets of the angles about the parallel axes, their edge, and how far the fourth axis is, squared."""
+    """Return both sets of angles about the parallel axes, their edge, and the fourth axis' squared distance."""
     planar = np.stack([turned(h[4], fifth, turned(h[5], sixth, row)) for row in W])
     d = seen - planar @ (a[4] - a[3]) - a[1]
     solved = choose(to_distance(h[2], a[3] - a[2], a[1] - a[2], d @ d))
@@ -226,5 +226,5 @@ def _planar_angles(h, a, e, W, seen, fifth, sixth, choose=branches):
 
 
 def coordinates(rows: Any) -> np.ndarray:
-    """Angles from their cosines and sines; lengths as they are."""
+    """Return angles from their cosines and sines; lengths as they are."""
     return np.array([[zm.atan2(x[1], x[0]) if isinstance(x, tuple) else x for x in row] for row in rows])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...kernels import math as zm
+from ...kernels import ops as zm
 from .revolute_arms import (
     Choose,
     after,
@@ -25,7 +25,7 @@ from .subproblems import across, cross, to_direction, to_distance, to_plane, tur
 
 
 def _lengths(square, linear, constant):
-    """Both roots of square t² + 2 linear t + constant = 0, and the margin."""
+    """Return both roots of square t² + 2 linear t + constant = 0, and the margin."""
     rest = linear * linear - square * constant
     root = zm.sqrt(zm.maximum(rest, 0.0))
     # The margin is relative to what is subtracted, so that it means the same for every size.
@@ -78,20 +78,20 @@ STRUCTURES: dict[str, tuple[str, Callable[..., Any]]] = {
 
 
 def sliding_wrist(h: Any, a: Any, e: Any, R: Any, p: Any, *, structure: str, choose: Choose = branches) -> Any:
-    """Coordinates (branches, 6) and margins of an arm with sliding joints and a wrist whose axes meet in a[3]."""
+    """Return coordinates (branches, 6) and margins of an arm with prismatic joints and a wrist meeting in a[3]."""
     kinds, function = STRUCTURES[structure]
     return with_wrist(function(h, a, a[3], R @ a[3] + p, choose), kinds, h, e, R, choose)
 
 
 def wrist(h: Any, e: Any, x: Any, R: Any, *, kinds: str) -> tuple[Any, Any, Any]:
-    """Both sets of the last three angles, (2, 3), where the first three coordinates are x, their margin and gap."""
+    """Return both sets of the last three angles, (2, 3), if the first three coordinates are x; margin and gap."""
     arm = [(zm.cos(x[i]), zm.sin(x[i])) for i in range(3)]
     both = list(three_turns(h[3:], e[3:], without_first(h, kinds, arm, R)))
     return coordinates([angles for angles, _ in both]), *both[0][1]
 
 
 def scara(h: Any, a: Any, e: Any, R: Any, p: Any, *, slide: int, choose: Choose = branches) -> Any:
-    """Coordinates (2, 4) and margins of three parallel axes and one joint, number `slide`, along them."""
+    """Return coordinates (2, 4) and margins of three parallel axes and one joint, number `slide`, along them."""
     first, second, third = (i for i in range(4) if i != slide)
     moved = R @ a[third] + p
     length = h[slide] @ (moved - a[third])

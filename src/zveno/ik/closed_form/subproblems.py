@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels import math as zm
+from ...kernels import ops as zm
 
 _NOTHING = 1e-60
 _ROUNDING = 4e-15
@@ -23,36 +23,36 @@ ALIGNED = 1e-20
 
 
 def cross(a: Any, b: Any) -> Any:
-    """a × b of vectors (3,)."""
+    """Return a × b of vectors (3,)."""
     return np.array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 
 def turned(axis: Any, angle: Any, v: Any) -> Any:
-    """v turned about a unit axis by (cos, sin)."""
+    """Rotate v about a unit axis by (cos, sin)."""
     c, s = angle
     return c * v + s * cross(axis, v) + ((1.0 - c) * (axis @ v)) * axis
 
 
 def back(angle: Any) -> tuple[Any, Any]:
-    """The opposite angle."""
+    """Return the opposite angle."""
     return angle[0], -angle[1]
 
 
 def unit(c: Any, s: Any) -> tuple[Any, Any]:
-    """(c, s) scaled to a pair (cos, sin); zero angle where both vanish."""
+    """Scale (c, s) to a pair (cos, sin); zero angle where both vanish."""
     square = c * c + s * s
     lost = zm.less(square, _NOTHING)
-    scale = 1.0 / zm.sqrt(zm.select(lost, 1.0, square))
-    return zm.select(lost, 1.0, c * scale), zm.select(lost, 0.0, s * scale)
+    scale = 1.0 / zm.sqrt(zm.where(lost, 1.0, square))
+    return zm.where(lost, 1.0, c * scale), zm.where(lost, 0.0, s * scale)
 
 
 def across(axis: Any, v: Any) -> Any:
-    """The part of v across a unit axis: exact to the last digit of v, however small it is."""
+    """Return the part of v across a unit axis: exact to the last digit of v, however small it is."""
     return v - (axis @ v) * axis
 
 
 def to_direction(axis: Any, v: Any, target: Any) -> Any:
-    """The angle about the axis that takes v nearest to the direction of the target.
+    """Return the angle about the axis that takes v nearest to the direction of the target.
 
     Only the parts across the axis meet in products: of vectors nearly along it, products of whole ones would keep
     none of the digits that tell the angle.
@@ -62,7 +62,7 @@ def to_direction(axis: Any, v: Any, target: Any) -> Any:
 
 
 def to_plane(axis: Any, v: Any, normal: Any, distance: Any, size: Any = None) -> tuple[Any, Any]:
-    """Both angles with normal · turned(axis, angle, v) = distance, and the margin.
+    """Return both angles with normal · turned(axis, angle, v) = distance, and the margin.
 
     `size` is what the square of either side is at most, the scale of rounding errors; |v|² |normal|² if not given.
     """
@@ -74,11 +74,11 @@ def to_plane(axis: Any, v: Any, normal: Any, distance: Any, size: Any = None) ->
     # Where the difference is nothing but rounding, solutions meet; where both sides vanish, every angle is one.
     size = (v @ v) * (normal @ normal) if size is None else size
     rounding = zm.less(rest * rest, _ROUNDING * _ROUNDING * (square + c * c) * size)
-    return _both(a, b, c, square, rest), zm.select(rounding, 0.0, rest / zm.maximum(square, _NOTHING))
+    return _both(a, b, c, square, rest), zm.where(rounding, 0.0, rest / zm.maximum(square, _NOTHING))
 
 
 def _both(a, b, c, square, rest):
-    """Both solutions of a cos + b sin = c, where square = a² + b² and rest = square − c²."""
+    """Return both solutions of a cos + b sin = c, where square = a² + b² and rest = square − c²."""
     return Both(a, b, c, zm.sqrt(zm.maximum(rest, 0.0)))
 
 
@@ -98,15 +98,15 @@ class Both:
         return self._at(-self.root if which else self.root)
 
     def second_where(self, other: Any) -> tuple[Any, Any]:
-        """The second where a flag says so, else the first."""
-        return self._at(zm.select(other, -self.root, self.root))
+        """Return the second where a flag says so, else the first."""
+        return self._at(zm.where(other, -self.root, self.root))
 
     def _at(self, root: Any) -> tuple[Any, Any]:
         return unit(self.a * self.c - self.b * root, self.b * self.c + self.a * root)
 
 
 def to_cone(axis: Any, v: Any, normal: Any, seen: Any) -> tuple[Any, Any, Any, Any]:
-    """Both angles with normal · turned(axis, angle, v) = normal · seen, of unit vectors, margin, gap and sin² γ.
+    """Return both angles with normal · turned(axis, angle, v) = normal · seen, unit vectors; margin, gap, sin² γ.
 
     As `to_plane`, but exact where the solutions meet: there a difference of cosines would lose half the digits. The
     margin comes from a spherical triangle with sides α, β, γ: (cos(α − β) − cos γ) (cos γ − cos(α + β)).
@@ -122,18 +122,18 @@ def to_cone(axis: Any, v: Any, normal: Any, seen: Any) -> tuple[Any, Any, Any, A
     rest = _difference_of_cosines(less, γ) * _difference_of_cosines(γ, more)
     square, beside = a * a + b * b, across(normal, seen)
     margin, sine = rest / zm.maximum(square, _NOTHING), beside @ beside
-    gap = zm.select(zm.less(sine, ALIGNED), 1.0, zm.abs(margin) / zm.maximum(sine, ALIGNED))
+    gap = zm.where(zm.less(sine, ALIGNED), 1.0, zm.abs(margin) / zm.maximum(sine, ALIGNED))
     return _both(a, b, c, square, rest), margin, gap, sine
 
 
 def _between(u, v):
-    """The angle between unit vectors, 0 to π, as a pair."""
+    """Return the angle between unit vectors, 0 to π, as a pair."""
     w = cross(u, v)
     return u @ v, zm.sqrt(w @ w)
 
 
 def _difference_of_cosines(x, y):
-    """cos x − cos y of angles given as pairs, as exact as x and y are.
+    """Return cos x − cos y of angles given as pairs, as exact as x and y are.
 
     Near 0 and π, where cosines hardly change, from sin² y − sin² x = sin(y + x) sin(y − x).
     """
@@ -141,10 +141,10 @@ def _difference_of_cosines(x, y):
     total = cx + cy
     flat = zm.less(1.0, zm.abs(total))
     product = (sy * cx + cy * sx) * (sy * cx - cy * sx)
-    return zm.select(flat, product / zm.select(flat, total, 1.0), cx - cy)
+    return zm.where(flat, product / zm.where(flat, total, 1.0), cx - cy)
 
 
 def to_distance(axis: Any, v: Any, point: Any, square: Any) -> Any:
-    """Both angles at which the turned v is at a distance, given squared, from a point, and the margin."""
+    """Return both angles at which the turned v is at a distance, given squared, from a point, and the margin."""
     sides = 0.5 * (v @ v + point @ point)
     return to_plane(axis, v, point, sides - 0.5 * square, sides * sides)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels import math as zm
+from ...kernels import ops as zm
 from .revolute_arms import Choose, branches, coordinates, last_angle, least, three_turns, unturned
 from .subproblems import cross, to_direction, turned
 
@@ -19,7 +19,7 @@ APART = (1.0, 1.0)
 
 
 def turns_then_slides(h: Any, a: Any, e: Any, R: Any, p: Any, *, kinds: str, choose: Choose = branches) -> Any:
-    """Coordinates (branches, n), margins, see `least`, and the squared error of the pose, (branches,).
+    """Return coordinates (branches, n), margins, see `least`, and squared pose errors, (branches,).
 
     An arm of fewer than six joints reaches a pose only where the error vanishes.
     """
@@ -36,7 +36,7 @@ def turns_then_slides(h: Any, a: Any, e: Any, R: Any, p: Any, *, kinds: str, cho
 
 
 def _turns(h, e, R, choose):
-    """Angles of up to three turns whose product is R, as pairs (cos, sin), and the margin; one entry a branch."""
+    """Yield angles of up to three turns whose product is R, as pairs (cos, sin), and the margin, per branch."""
     if len(h) == 3:
         yield from three_turns(h, e, R, choose)
     elif len(h) == 2:
@@ -47,7 +47,7 @@ def _turns(h, e, R, choose):
 
 
 def _slides(kinds: str, h, a, angles, p):
-    """Lengths of the slides that bring the origin to p, nearest if they cannot; squared volume their axes span."""
+    """Return slides that bring the origin to p, nearest if they cannot; and the squared volume of their axes."""
     origin = np.zeros(3)
     directions = []
     for i in reversed(range(len(kinds))):
@@ -67,7 +67,7 @@ def _slides(kinds: str, h, a, angles, p):
 
 
 def _beside(v, others):
-    """v without its parts along up to two other vectors."""
+    """Return v without its parts along up to two other vectors."""
     if len(others) == 2:
         normal = cross(others[0], others[1])
         return normal * ((normal @ v) / zm.maximum(normal @ normal, 1e-60))
@@ -75,7 +75,7 @@ def _beside(v, others):
 
 
 def _error(kinds: str, h, a, row, R, p):
-    """Squared error of position and of the three axes."""
+    """Return the squared error of position and of the three axes."""
     origin, axes = np.zeros(3), list(np.eye(3))
     for i in reversed(range(len(kinds))):
         if kinds[i] == "P":

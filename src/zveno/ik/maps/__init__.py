@@ -1,1 +1,1 @@
-"""Inverse kinematics over many poses at once: what can be reached, and files of all solutions."""
+"""Inverse kinematics over a grid of positions: the reachable workspace."""

@@ -11,7 +11,7 @@ PSI = 1.533751168755204288118041
 
 
 def spread_rotations(n: int) -> np.ndarray:
-    """(n, 3, 3) rotations on a super-Fibonacci spiral: low discrepancy on SO(3) for any n (Alexa, CVPR 2022)."""
+    """Return n rotations (n, 3, 3) on a super-Fibonacci spiral: low discrepancy on SO(3) (Alexa, CVPR 2022)."""
     s = np.arange(n) + 0.5
     r, R = np.sqrt(s / n), np.sqrt(1.0 - s / n)
     alpha, beta = 2.0 * np.pi * s / np.sqrt(2.0), 2.0 * np.pi * s / PSI
@@ -20,7 +20,7 @@ def spread_rotations(n: int) -> np.ndarray:
 
 
 def spread_directions(n: int) -> np.ndarray:
-    """(n, 3, 3) rotations whose z axes lie on a Fibonacci spiral over the sphere."""
+    """Return n rotations (n, 3, 3) whose z axes lie on a Fibonacci spiral over the sphere."""
     s = np.arange(n) + 0.5
     height, turn = 1.0 - 2.0 * s / n, np.pi * (3.0 - np.sqrt(5.0)) * s
     across = np.sqrt(1.0 - height * height)

@@ -1,4 +1,4 @@
-"""What came out over many poses, in a few numbers that can be added piece by piece."""
+"""Summary of many poses in a few numbers that can be added chunk by chunk."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..solutions import EXCLUDED, PROVED_EXCLUDED, PROVED_UNREACHABLE, REJECTED,
 
 CLAIMS_NONE = (UNREACHABLE, EXCLUDED, REJECTED, PROVED_UNREACHABLE, PROVED_EXCLUDED)
 """Statuses that claim that a pose has no solution."""
-SURE = ("complete", "family", "unreachable", "excluded by limits", "proved", "proved unreachable")
-SURE = (*SURE, "proved: limits exclude all", "not accepted")
+SURE = ("complete", "self-motion", "unreachable", "excluded by limits", "proved", "proved unreachable")
+SURE = (*SURE, "proved: limits exclude all", "rejected")
 """Statuses that claim that nothing is missing."""
 
 
@@ -25,7 +25,7 @@ class Tally:
 
     Attributes:
         statuses: number of poses by status.
-        numbers: number of poses by how many solutions they have.
+        numbers: number of poses by number of solutions.
         residual: the worst error of forward kinematics of any solution, the greater of metres and radians.
     """
 
@@ -35,7 +35,7 @@ class Tally:
 
     @classmethod
     def of(cls, solutions: Solutions) -> Tally:
-        """The tally of one batch."""
+        """Count one batch."""
         codes, by_code = np.unique(solutions.codes, return_counts=True)
         numbers, by_number = np.unique(solutions.count, return_counts=True)
         known = solutions.residual[np.isfinite(solutions.residual)]
@@ -54,12 +54,12 @@ class Tally:
 
     @property
     def poses(self) -> int:
-        """How many."""
+        """Number of poses counted."""
         return sum(self.statuses.values())
 
     @property
     def solutions(self) -> int:
-        """Of all poses together."""
+        """Number of solutions of all poses together."""
         return sum(number * poses for number, poses in self.numbers.items())
 
     @property
@@ -74,19 +74,13 @@ class Tally:
         return ", ".join(f"{self.statuses[word]} {word}" for word in order)
 
     def plain(self) -> dict[str, Any]:
-        """The same as JSON has it."""
+        """Return the tally in the form of JSON."""
         numbers = {str(number): poses for number, poses in self.numbers.items()}
         return {"statuses": self.statuses, "numbers": numbers, "residual": self.residual}
 
-    @classmethod
-    def from_plain(cls, said: dict[str, Any]) -> Tally:
-        """What `plain` was made from."""
-        numbers = {int(number): poses for number, poses in said["numbers"].items()}
-        return cls(dict(said["statuses"]), numbers, float(said["residual"]))
-
 
 def total(tallies: Sequence[Tally]) -> Tally:
-    """The sum of all."""
+    """Add up all tallies."""
     return sum(tallies, start=Tally({}, {}))
 
 

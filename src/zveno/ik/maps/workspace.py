@@ -1,27 +1,24 @@
-"""`workspace_map`: which positions a frame reaches, in how many orientations, with how many solutions."""
+"""`workspace_map`: positions that a frame reaches, with numbers of orientations and solutions."""
 
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._executor import cut, map_pieces
 from ...errors import ShapeError, ZvenoError
-from ...io.results import hash_of, registered
+from ...io.results import hash_of
+from ...mechanism.loops import for_trees
 from ...progress import Progress
 from ...robot_functions import RobotFunctions
-from ...scale.digest import digest_of
-from ...scale.fold import On, fold
-from ...scale.outputs import Filing, filed, read_manifest
-from ...scale.pieces import cut
+from ...scanning.grid import Grid
 from ...spatial.rotations import nearest_rotation
 from ..ik_problem import IkProblem, problem_of
-from ..numbers.grid import Grid
 from ..parts import SolveCall
 from ..redundant.locked_joints import without_locked
 from ..redundant.sliced_joint import slices_of_sample
@@ -35,9 +32,10 @@ CELLS = 20
 ORIENTATIONS = 32
 """About 75° apart: enough to tell edges of the workspace from its middle, few enough for a first look."""
 EXACT = 1e-9
-"""How far from a rotation a matrix that is given may be."""
+"""Tolerated deviation of a given matrix from a rotation."""
 
 
+@for_trees
 def workspace_map(
     robot: RobotFunctions,
     box: tuple[ArrayLike, ArrayLike] | None = None,
@@ -49,15 +47,13 @@ def workspace_map(
     task: Any = "pose",
     method: str = "auto",
     *,
-    slices: int | None = None,
-    redundant: str | Sequence[str] | None = None,
+    samples: int | None = None,
+    redundant_joint: str | None = None,
     held: ArrayLike | None = None,
-    directory: str | os.PathLike[str] | None = None,
-    on: On = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
     progress: Progress = None,
 ) -> WorkspaceMap:
-    """Inverse kinematics at the centres of cells, in several orientations each.
+    """Solve inverse kinematics at the centres of cells, in several orientations each.
 
     Args:
         robot: the robot.
@@ -66,81 +62,65 @@ def workspace_map(
             longest side by default.
         orientations: (r, 3, 3) that are tried at every position, or how many, spread evenly over all rotations;
             over directions for the task "position+axis". The task "position" has none.
-        frame, relative_to, limits, task, method, redundant, held: as in `solve_ik`.
-        slices: of redundant robots, as in `solve_ik`; a sample where not given, since whole self-motions of seven
-            joints take two to ten times as long. What a sample does not reach is undecided.
-        directory: where to write what is known of every position, one NPY file a piece, instead of keeping it in
-            memory.
-        on: workers, as in `zveno.scale.fold`; this process if None. The map has the same bits for any.
-        checkpoint: file that keeps what is done; the same call goes on from there.
-        progress: whether a bar is shown, or a function of (done, total).
+        frame, relative_to, limits, task, method, redundant_joint, held: as in `Robot.ik`.
+        samples: of redundant robots, as in `Robot.ik`; a sample where not given, since whole self-motions of seven
+            joints take two to ten times as long. Poses that a sample does not reach are undecided.
+        executor: workers that share the cells: any `concurrent.futures.Executor`; this process if None. The map has
+            the same bits for any.
+        progress: True to show a bar, or a function of (done, total).
     """
     problem = problem_of(robot, frame, relative_to, limits, task, held)
     if len(problem.task.position) < 3:
         raise ZvenoError("a map of positions needs x, y and z", element="task", remedy='Use "pose" or "position"')
     grid = _grid(problem, box, cell)
     turned = _orientations(problem, orientations)
-    sliced = slices_of_sample(without_locked(problem), slices, method)
+    sliced = slices_of_sample(without_locked(problem), samples, method)
     call = SolveCall(
-        robot, (frame, relative_to, limits, task, method), {"slices": sliced, "redundant": redundant, "held": held}
+        robot,
+        (frame, relative_to, limits, task, method),
+        {"samples": sliced, "redundant_joint": redundant_joint, "held": held},
     )
     work = _Cells(call, grid, turned)
     at_once = poses_a_piece(problem, method, grid.size * len(turned))
     pieces = cut(grid.size, max(1, at_once // len(turned)), first=1)
-    place = "here" if on is None else on
-    if directory is None:
-        found = fold(work, pieces, _joined, place, checkpoint, progress)
-        tally, counted, manifest = found.tally, found.counted, None
-        columns, method = [np.concatenate(column) for column in zip(*found.rows, strict=True)], found.method
-    else:
-        manifest = filed(_Filed(work), pieces, directory, place, checkpoint, progress)
-        said = [entry["about"] for entry in read_manifest(manifest)]
-        tally, counted = total([Tally.from_plain(one) for one in said]), _sum([one["counted"] for one in said])
-        columns, method = [np.zeros(0, CELL[name]) for name in CELL.names or ()], said[0]["method"]
+    parts = list(map_pieces(work, pieces, executor=executor, progress=progress))
+    columns = [np.concatenate(column) for column in zip(*(part.rows for part in parts), strict=True)]
+    counted = np.sum([part.counted for part in parts], axis=0).tolist()
     return WorkspaceMap(
         problem.mechanism.name,
         problem.frame,
         problem.reference,
-        method,
+        parts[0].method,
         grid.lower,
         grid.step,
         grid.counts,
         turned,
         **dict(zip(CELL.names or (), columns, strict=True)),
-        tally=tally,
+        tally=total([part.tally for part in parts]),
         n_reached=counted[0],
         n_undecided=counted[1],
         n_everywhere=counted[2],
-        manifest=manifest,
-        inputs=hash_of(digest_of(work, pieces, _joined)),
+        inputs=hash_of(
+            problem.identity.hex(), grid.lower, grid.step, grid.counts, turned, method, sliced, redundant_joint
+        ),
     )
 
 
-@registered
 @dataclass(frozen=True, eq=False)
 class WorkspacePart:
-    """What is known of a range of positions, and sums of it.
+    """Results of a range of positions, and their sums.
 
     Attributes:
-        rows: the fields of `CELL`, an array each, of every piece.
+        rows: the fields of `CELL`, one array each.
         tally: of the poses.
         counted: positions that are reached, undecided, and reached in all orientations.
-        method: what solved them.
+        method: name of the solver.
     """
 
-    rows: list[tuple[np.ndarray, ...]]
+    rows: tuple[np.ndarray, ...]
     tally: Tally
     counted: tuple[int, ...]
     method: str
-
-
-def _joined(first: WorkspacePart, second: WorkspacePart) -> WorkspacePart:
-    counted = _sum([first.counted, second.counted])
-    return WorkspacePart(first.rows + second.rows, first.tally + second.tally, counted, first.method)
-
-
-def _sum(counted: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    return tuple(sum(column) for column in zip(*counted, strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +135,7 @@ class _Cells:
         positions, r = self.grid.range_points(*piece), len(self.orientations)
         T = np.zeros((len(positions), r, 4, 4))
         T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = self.orientations, positions[:, None], 1.0
-        (solutions,) = self.call((T.reshape(-1, 4, 4), None))
+        solutions = self.call((T.reshape(-1, 4, 4), None))
         count, codes = solutions.count.reshape(-1, r), solutions.codes.reshape(-1, r)
         reached = (count > 0).sum(axis=1)
         undecided = ((count == 0) & ~np.isin(codes, CLAIMS_NONE)).sum(axis=1)
@@ -165,21 +145,7 @@ class _Cells:
         rows = tuple(values.astype(CELL[name]) for name, values in columns)
         counted = reached > 0, (reached == 0) & (undecided > 0), reached == r
         sums = tuple(int(which.sum()) for which in counted)
-        return WorkspacePart([rows], Tally.of(solutions), sums, solutions.method)
-
-
-@dataclass(frozen=True, eq=False)
-class _Filed:
-    """The same for files."""
-
-    cells: _Cells
-
-    def __call__(self, piece: tuple[int, int]) -> Filing:
-        part = self.cells(piece)
-        table = np.empty(len(part.rows[0][0]), CELL)
-        for name, values in zip(CELL.names or (), part.rows[0], strict=True):
-            table[name] = values
-        return Filing(table, {"method": part.method, "counted": list(part.counted)} | part.tally.plain())
+        return WorkspacePart(rows, Tally.of(solutions), sums, solutions.method)
 
 
 def _grid(problem: IkProblem, box: tuple[ArrayLike, ArrayLike] | None, cell: float | None) -> Grid:
@@ -191,7 +157,9 @@ def _grid(problem: IkProblem, box: tuple[ArrayLike, ArrayLike] | None, cell: flo
         except (TypeError, ValueError):
             lower = upper = np.zeros(0)
     if lower.shape != (3,) or upper.shape != (3,) or not np.isfinite([lower, upper]).all() or np.any(lower > upper):
-        raise ShapeError("is no box", element="box", remedy="Give its lowest and its highest corner, (3,) each, m")
+        raise ShapeError(
+            "is not a box", element="box", remedy="Give its lowest and its highest corner, (3,) each, m"
+        )
     side = float((upper - lower).max()) / CELLS if cell is None else cell
     if not (isinstance(side, int | float | np.number) and np.isfinite(side) and (side > 0 or cell is None)):
         raise ShapeError(f"is {cell!r}", element="cell", remedy="Give a positive length, m")
@@ -202,7 +170,7 @@ def _grid(problem: IkProblem, box: tuple[ArrayLike, ArrayLike] | None, cell: flo
 
 
 def _reach(problem: IkProblem) -> tuple[np.ndarray, np.ndarray]:
-    """A box about everything that the frame can reach: links end to end from the first joint."""
+    """Return a box about everything that the frame can reach: links end to end from the first joint."""
     length = float(np.linalg.norm(problem.T_last_frame[:3, 3]))
     length += sum(float(np.linalg.norm(step.T_before[:3, 3])) for step in problem.steps[1:])
     for step in problem.steps:
@@ -229,7 +197,7 @@ def _orientations(problem: IkProblem, given: int | ArrayLike) -> np.ndarray:
         )
     R = R.reshape(-1, 3, 3)
     if not np.isfinite(R).all() or np.any(abs(R @ R.transpose(0, 2, 1) - np.eye(3)) > EXACT):
-        raise ShapeError("are no rotations", element="orientations", remedy="Give orthonormal matrices")
+        raise ShapeError("are not rotations", element="orientations", remedy="Give orthonormal matrices")
     if np.any(np.linalg.det(R) < 0):
         raise ShapeError("hold a reflection", element="orientations", remedy="Give right-handed axes")
     return np.array([nearest_rotation(one) for one in R])

@@ -1,4 +1,4 @@
-"""An arm as numbers for the program of its class, so that another arm of the class builds nothing."""
+"""Arms as tables of numbers for the program of their class, so that another arm of the class builds nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...kernels.door import identity
+from ...kernels.compile import identity
 from ..checks.judgement import orientable
 from ..closed_form.forms import Form
 from ..closed_form.other_forms import SlidingForm
@@ -24,16 +24,15 @@ from .bounds import DOUBLE, Bounds
 
 
 class Numbers(NamedTuple):
-    """What the program of a class reads of an arm; numbers or traced.
+    """Parameters of an arm that the program of its class reads; numbers or traced.
 
     Attributes:
         before, after: C_0⁻¹ and C_n⁻¹, (3, 4).
-        scale: by which the closed form multiplies lengths.
+        scale: factor of lengths in the closed form.
         h, a, e: axes of the closed form, (n, 3).
-        end: (3, 4) inverse of where its chain ends with all coordinates zero.
-        links: what stands between the joints, (n − 1, 3, 4), lengths over `length`.
+        end: (3, 4) inverse of the end of its chain with all coordinates zero.
+        links: transforms between the joints, (n − 1, 3, 4), lengths over `length`.
         tool: C_n, (3, 4), lengths over `length`.
-        lower, upper, middle: limits, and what turning coordinates are brought nearest to, (n,), in chain units.
         length: of the arm, m.
     """
 
@@ -46,14 +45,11 @@ class Numbers(NamedTuple):
     end: Any
     links: Any
     tool: Any
-    lower: Any
-    upper: Any
-    middle: Any
     length: Any
 
 
 class JudgedClass(Protocol):
-    """What judgement needs of a class of arms."""
+    """Properties of a class of arms that the evaluation of solutions needs."""
 
     @property
     def n(self) -> int:
@@ -62,46 +58,46 @@ class JudgedClass(Protocol):
 
     @property
     def kinds(self) -> str:
-        """One letter a joint: R turns, P slides."""
+        """One letter per joint: R revolute, P prismatic."""
         ...
 
     @property
     def task(self) -> Task:
-        """What is asked for."""
+        """Task of the class."""
         ...
 
     @property
     def n_branches(self) -> int:
-        """How many solutions there can be."""
+        """Maximum number of solutions."""
         ...
 
     @property
     def oriented(self) -> bool:
-        """Whether signs of det J must cancel."""
+        """True if signs of det J must cancel."""
         ...
 
     @property
     def bounds(self) -> Bounds:
-        """Within which nothing is sure."""
+        """Bounds within which nothing is certified."""
         ...
 
     def numbers(self, row: Any) -> Any:
-        """Links, tool, limits and length of an arm from its row of the table."""
+        """Return links, tool and length of an arm from its row of the table."""
         ...
 
 
 @dataclass(frozen=True)
 class ArmClass:
-    """What determines the program: arms that differ in numbers only share it.
+    """Class of arms with one program: they differ in numbers only.
 
     Attributes:
         function: of `zveno.ik.closed_form`, gives branches from axes and a displacement.
         options: of the function.
-        backwards: whether the arm is solved from its last joint to its first.
-        kinds: one letter a joint: R turns, P slides.
-        oriented: whether signs of det J must cancel, see `zveno.ik.checks.orientation`.
-        n_signs: square roots whose sign tells one branch from another.
-        bounds: within which nothing is sure.
+        backwards: True if the arm is solved from its last joint to its first.
+        kinds: one letter per joint: R revolute, P prismatic.
+        oriented: True if signs of det J must cancel, see `zveno.ik.checks.orientation`.
+        n_signs: number of square roots whose signs distinguish the branches.
+        bounds: bounds within which nothing is certified.
     """
 
     function: Callable[..., Any]
@@ -119,45 +115,42 @@ class ArmClass:
 
     @property
     def task(self) -> Task:
-        """What is asked for: a whole pose."""
+        """Task of the class: a whole pose."""
         return Task()
 
     @property
     def n_branches(self) -> int:
-        """How many solutions there can be."""
+        """Maximum number of solutions."""
         return 2**self.n_signs
 
     @property
     def signs(self) -> np.ndarray:
-        """(branches, n_signs): the signs of every branch; a column that is not read where there is one branch."""
+        """(branches, n_signs): the signs of every branch; an unused column if there is one branch."""
         return np.array(list(product((1.0, -1.0), repeat=self.n_signs)) if self.n_signs else [[1.0]])
 
     @property
     def tells_sines(self) -> bool:
-        """Whether the function tells squared sines, and gaps, of axes that may line up."""
+        """True if the function returns squared sines, and gaps, of axes that may line up."""
         return self.function is three_parallel
 
     @property
     def tells_error(self) -> bool:
-        """Whether the function tells the squared error of the pose."""
+        """True if the function returns the squared pose error."""
         return self.function is turns_then_slides
 
     @property
     def shapes(self) -> Numbers:
         """Shapes of the numbers of an arm."""
-        n, rigid, axes, coordinates = self.n, (3, 4), (self.n, 3), (self.n,)
-        return Numbers(
-            *(rigid, rigid, (), axes, axes, axes, rigid, (n - 1, 3, 4)),
-            *(rigid, coordinates, coordinates, coordinates, ()),
-        )
+        n, rigid, axes = self.n, (3, 4), (self.n, 3)
+        return Numbers(rigid, rigid, (), axes, axes, axes, rigid, (n - 1, 3, 4), rigid, ())
 
     def numbers(self, row: Any) -> Numbers:
-        """The numbers of an arm from its row of the table."""
+        """Return the numbers of an arm from its row of the table."""
         return Numbers(*parts_of(row, self.shapes))
 
 
 def parts_of(row: Any, shapes: Iterable[tuple[int, ...]]) -> list[Any]:
-    """A row of a table cut into arrays of these shapes."""
+    """Cut a row of a table into arrays of these shapes."""
     parts, at = [], 0
     for shape in shapes:
         part = row[at : at + prod(shape)]
@@ -167,7 +160,7 @@ def parts_of(row: Any, shapes: Iterable[tuple[int, ...]]) -> list[Any]:
 
 
 class Chain(NamedTuple):
-    """What `judge` and `error` need of a problem; lengths are in its units already."""
+    """Parts of a problem that `judge` and `error` need; lengths are in its units already."""
 
     steps: tuple[Step, ...]
     n: int
@@ -177,7 +170,7 @@ class Chain(NamedTuple):
 
 
 def chain_of(kinds: str, links: Any, task: Task) -> Chain:
-    """An arm of n joints with links (n − 1, 3, 4), for functions that walk along a chain."""
+    """Return an arm of n joints with links (n − 1, 3, 4), for functions that walk along a chain."""
     before = [np.eye(4)[:3], *links]
     steps = [Step(kind, before[i], i, 1.0, 0.0, "", i) for i, kind in enumerate(kinds)]
     return Chain(tuple(steps), len(kinds), task, np.array([kind == "R" for kind in kinds]), 1.0)
@@ -185,14 +178,22 @@ def chain_of(kinds: str, links: Any, task: Task) -> Chain:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """An arm of a class: what determines its program, and its numbers."""
+    """An arm of a class: its class, its numbers, and its limits.
+
+    Attributes:
+        of_class: the class, which determines the program.
+        numbers: parameters of the arm that the program reads.
+        limits: (3, n) lower, upper, and reference values of revolute joints, in chain units. Programs
+            of Python take other limits as an input; controllers have these.
+    """
 
     of_class: Any
     numbers: Any
+    limits: np.ndarray
 
     @cached_property
     def fingerprint(self) -> str:
-        """Says the class only: numbers do not change the program."""
+        """Fingerprint of the class only: numbers do not change the program."""
         return repr(identity(self.of_class, set()))
 
     @cached_property
@@ -207,25 +208,25 @@ class ArmTables(Tables):
 
     of_class: ArmClass
     numbers: Numbers
+    limits: np.ndarray
 
     @property
     def code_modules(self) -> tuple[str, ...]:
-        """Where the closed form stands."""
+        """Module of the closed form."""
         return (self.of_class.function.__module__,)
 
 
 def links_between(problem: IkProblem) -> np.ndarray:
-    """What stands between the joints, (n − 1, 3, 4), lengths over `length`."""
+    """Return the transforms between the joints, (n − 1, 3, 4), lengths over `length`."""
     links = np.stack([step.T_before[:3] for step in problem.steps[1:]])
     links[..., 3] /= problem.length
     return links
 
 
 def arm_tables(problem: IkProblem, form: Form | SlidingForm, bounds: Bounds = DOUBLE) -> ArmTables:
-    """The tables of an arm that a closed form fits."""
+    """Make the tables of an arm that a closed form fits."""
     before, after = problem.end_transforms
     links = links_between(problem)
-    lower, upper, middle, length = problem.judging
     if isinstance(form, Form):
         scale, backwards, a, end = form.scale[0], form.backwards, form.a, form.end_inverse[:3]
     else:  # slides come out in the units that judgement wants
@@ -233,15 +234,15 @@ def arm_tables(problem: IkProblem, form: Form | SlidingForm, bounds: Bounds = DO
         end[:, 3] /= problem.length
     numbers = Numbers(
         *(before[:3], after[:3], scale, form.h, a, form.e, end, links),
-        *(problem.tool, lower, upper, middle, length),
+        *(problem.tool, problem.length),
     )
     n_signs = _square_roots(form.function, form.options, form.h, a, form.e)
     of_class = ArmClass(form.function, form.options, backwards, problem.kinds, orientable(problem), n_signs, bounds)
-    return ArmTables(of_class, numbers)
+    return ArmTables(of_class, numbers, problem.limits)
 
 
 def _square_roots(function: Callable[..., Any], options: tuple[Any, ...], h: Any, a: Any, e: Any) -> int:
-    """How many square roots, each with two signs, make the branches of a closed form: those of any one branch."""
+    """Count the square roots, each with two signs, of the branches of a closed form: those of any one branch."""
     roots = 0
 
     def first(solved: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Bounds within which a compiled program is sure of nothing."""
+"""Bounds within which a compiled program certifies nothing."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ..targets import EXACT as RIGID
 
 
 class Bounds(NamedTuple):
-    """Bounds from which on rounding cannot change a decision.
+    """Bounds beyond which rounding cannot change a decision.
 
     Attributes:
-        rigid: how far a pose may be from a rigid transform.
+        rigid: largest deviation of a pose from a rigid transform.
         real, absent: margins above which a branch certainly exists, and below which it certainly does not.
         reached, missed: squared errors below which a branch certainly reaches the pose, and above which not.
         meeting: gaps from which on branches do not meet, and squared sines from which on no axes line up.
@@ -23,9 +23,9 @@ class Bounds(NamedTuple):
         sharp: error of a pose up to which coordinates are as exact as can be.
         exact: error of a pose up to which a configuration is a solution.
         singular: least singular value from which on a solution is regular.
-        slack: how near a limit, rad, a coordinate can be inside or outside of it.
-        seam: how near a whole turn's seam, rad, it can be on either side.
-        steps: steps a radian in which first coordinates are compared.
+        slack: distance to a limit, rad, within which a coordinate can be inside or outside of it.
+        seam: distance to a whole turn's seam, rad, within which it can be on either side.
+        steps: steps per radian in which first coordinates are compared.
         half: how near the middle between two steps, in steps, a first coordinate can be nearer to either, at most.
         blur: error of a pose, lengths over `length` and radians, that rounding leaves: over the least singular
             value it is what a coordinate is uncertain by.

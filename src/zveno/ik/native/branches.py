@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.math import less, less_equal, logical_and, logical_or
+from ...kernels.ops import less, less_equal, logical_and, logical_or
 from ..closed_form.revolute_arms import OneBranch
 from ..six_revolute.equations import product
 from ..six_revolute.templates import FLIP
@@ -16,7 +16,7 @@ from .verdicts import N_JUDGED
 
 
 def seen_from_arm(kind: ArmClass, row: Any, T: Any) -> Any:
-    """The target (3, 4) for judgement, the displacement (3, 4) for the closed form, and whether T is rigid."""
+    """Return the target (3, 4) for evaluation, the displacement (3, 4) for the closed form, and if T is rigid."""
     arm, T = kind.numbers(row), T.reshape(4, 4)
     target, off = place(T, arm.before, 1.0 / arm.length)
     X = product(product(arm.before, T[:3]), arm.after)
@@ -29,9 +29,8 @@ def seen_from_arm(kind: ArmClass, row: Any, T: Any) -> Any:
 
 
 def branch(kind: ArmClass, row: Any, signs: Any, displacement: Any) -> Any:
-    """Coordinates of one branch; whether it exists and whether that is clear; whether it must be judged; and what
-    its judgement is until then.
-    """
+    """Return coordinates of one branch; flags that it exists, that this is certain, and that it must be
+    evaluated; and its evaluation until then."""
     arm, D = kind.numbers(row), displacement.reshape(3, 4)
     options = dict(kind.options)
     q, margin, gap, *more = kind.function(

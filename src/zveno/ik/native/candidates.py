@@ -1,4 +1,4 @@
-"""Judgement of a list of candidates whose length a program finds out: steps that several programs share."""
+"""Evaluation of a candidate list whose length a program finds at run time: steps that several programs share."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.math import less, logical_and, logical_not
-from ...kernels.structured.build import Builder
-from ...kernels.structured.parts import Rows
+from ...kernels.builder import Builder, Rows
+from ...kernels.ops import less, logical_and, logical_not
 from .arm_tables import JudgedClass
 from .verdicts import N_JUDGED, N_KEYS, N_ROW, NOT_A_NUMBER, concluded, judged, newton_step
 
@@ -18,6 +17,7 @@ def judged_candidates(
     program: Builder,
     kind: JudgedClass,
     numbers: Rows,
+    limits: Rows,
     target: Rows,
     rigid: Rows,
     candidates: Rows,
@@ -25,17 +25,18 @@ def judged_candidates(
     most_steps: int,
     in_doubt: bool = False,
 ) -> tuple[Rows, Rows]:
-    """Rows of the answer, and keys, of all candidates; what is behind the last has keys of nothing.
+    """Write the evaluation of all candidates: rows of the answer, and keys, empty after the last.
 
     Args:
-        program: what is written.
+        program: the builder.
         kind: the class of the arm.
         numbers: of the arm, one row.
-        target, rigid: the target for judgement, and whether it is one.
-        candidates: one a row, in chain units.
+        limits: one row, see `zveno.ik.native.arm_tables.Tables`.
+        target, rigid: the target, and whether it is rigid.
+        candidates: one per row, in chain units.
         state: one row with their number, and whether there may be others.
         most_steps: Newton steps at most.
-        in_doubt: whether what was found is listed even where there may be others.
+        in_doubt: True to list what was found even where there may be others.
     """
     rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
     widths = (("x", kind.n), ("again", 1), ("there", 1), ("edges", 2), ("verdict", kind.n + N_JUDGED))
@@ -48,29 +49,33 @@ def judged_candidates(
                 partial(begun, kind), numbers[0], candidates[i], target[0]
             )
             with program.repeat_while(again, most_steps):
-                verdict[0], x[0], again[0] = program.step(partial(judged, kind), numbers[0], x[0], target[0])
-            rows[i], keys[i] = program.step(partial(concluded, kind), numbers[0], edges[0], rigid[0], verdict[0])
+                verdict[0], x[0], again[0] = program.step(
+                    partial(judged, kind), numbers[0], limits[0], x[0], target[0]
+                )
+            rows[i], keys[i] = program.step(
+                partial(concluded, kind), numbers[0], limits[0], edges[0], rigid[0], verdict[0]
+            )
     return rows, keys
 
 
 def numbered(n: int) -> np.ndarray:
-    """A table of n rows with their numbers."""
+    """Return a table of n rows with their numbers."""
     return np.arange(n)[:, None]
 
 
 def is_listed(in_doubt: bool, place: Any, count: Any, state: Any) -> Any:
-    """Whether there is a root with this number, and nothing is in doubt yet unless that is no matter."""
+    """Return True if there is a root with this number, and none is ambiguous yet unless `in_doubt`."""
     there = less(place[0], count[0])
     return there if in_doubt else logical_and(there, logical_not(state[1]))
 
 
 def no_candidates(doubt: Any) -> Any:
-    """Their number, and whether there may be others."""
+    """Return the number of candidates, zero, and whether there may be others."""
     return np.array([0.0, doubt[0]])
 
 
 def nothing(in_doubt: bool, rigid: Any, state: Any, place: Any) -> Any:
-    """A row and keys of no solution, as sure as all candidates are known, and whether there is one in its place."""
+    """Return a row and keys of no solution, as certain as the list of candidates, and whether one has its place."""
     sure = logical_and(rigid[0], logical_not(state[1]))
     keys = np.array([0.0, 0.0, 0.0, sure, 0.0, rigid[0], 0.0, 0.0])
     return (
@@ -81,8 +86,7 @@ def nothing(in_doubt: bool, rigid: Any, state: Any, place: Any) -> Any:
 
 
 def begun(kind: JudgedClass, row: Any, candidate: Any, target: Any) -> Any:
-    """A candidate, which exists beyond doubt, after a Newton step, which it needs as a rule and which is cheaper
-    than a judgement; that it must be judged, and what its judgement is until then.
-    """
+    """Return a candidate, which certainly exists, after a Newton step, which is usually needed and cheaper than
+    an evaluation; that it must be evaluated, and its evaluation until then."""
     x = np.array(newton_step(kind, row, candidate, target))
     return x, np.array([1.0, 1.0]), 1.0, np.zeros(len(candidate) + N_JUDGED)

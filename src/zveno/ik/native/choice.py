@@ -1,4 +1,4 @@
-"""Which program solves an arm."""
+"""Choice of the program that solves an arm."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class ArmProgram(NamedTuple):
     """A program and the arm it is for.
 
     Attributes:
-        method: whose answers it gives.
+        method: method whose answers it gives.
         write: writes the program.
         arm: the tables of the arm, which it is given.
-        again: other tables of the arm for the same program, for poses that it is not sure of with these; or None.
+        again: other tables of the arm for the same program, for poses that are uncertified with these; or None.
     """
 
     method: str
@@ -33,7 +33,7 @@ class ArmProgram(NamedTuple):
 
 
 def program_of(problem: IkProblem) -> ArmProgram | None:
-    """The program for a problem, None where its arm is of no class that has one."""
+    """Return the program for a problem; None if the class of its arm has none."""
     if not problem.simple:
         return None
     if forms.solver.applies(problem):

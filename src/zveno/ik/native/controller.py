@@ -1,4 +1,4 @@
-"""Inverse kinematics for a controller: the program to export for a robot, and what a user of the C must know."""
+"""Inverse kinematics for a controller: the program to export for a robot, and its documentation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import BuildError
-from ...kernels.structured.build import structured_program
+from ...kernels.builder import structured_program
 from ..ik_problem import IkProblem, problem_of
 from . import seeded
 from .bounds import DOUBLE, SINGLE
@@ -18,14 +18,13 @@ from .controller_six import all_of_six
 
 
 def controller_ik(robot: Any, frame: str | None, single: bool, redundant: str | None = None) -> ControllerIk:
-    """The program of a robot: all solutions of closed forms and of six or seven revolute joints, one from a
-    seed for others.
+    """Return the program: all solutions of closed forms and of six or seven revolute joints, else one from a seed.
 
     In `float` all solutions need a closed form: the polynomial of a general arm takes more digits.
 
     Args:
         robot: the robot.
-        frame: what is placed.
+        frame: the frame to be placed.
         single: `float` instead of `double`.
         redundant: of seven revolute joints the one whose angle is an argument; one that leaves a closed form, or
             else the last that can, if not given.
@@ -36,7 +35,7 @@ def controller_ik(robot: Any, frame: str | None, single: bool, redundant: str | 
     problem = problem_of(robot, frame)
     if problem.has_balls:
         raise BuildError(
-            "inverse kinematics of ball and free joints cannot be exported: their coordinates are no plain numbers",
+            "inverse kinematics of ball and free joints cannot be exported: they have quaternions",
             element=f"{problem.mechanism.name}, frame {problem.frame}",
             remedy="Choose a frame that a chain of turning and sliding joints moves",
         )
@@ -51,6 +50,6 @@ def controller_ik(robot: Any, frame: str | None, single: bool, redundant: str | 
 
 
 def _somewhere(problem: IkProblem) -> np.ndarray:
-    """Coordinates inside limits at which nothing is special."""
+    """Return coordinates inside limits at which nothing is special."""
     lower, upper = problem.span
     return lower + np.random.default_rng(0).uniform(0.3, 0.7, problem.n) * (upper - lower)

@@ -1,4 +1,4 @@
-"""What is exported of inverse kinematics, and what its user must know: pages of the README, in Markdown."""
+"""Exported inverse kinematics and their documentation: pages of the README, in Markdown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...kernels.structured.statements import Structured
+from ...kernels.program import Program
 from ..ik_problem import IkProblem
 from ..solutions import COMPLETE, EXCLUDED, STATUSES, UNDECIDED, UNREACHABLE
 from . import program, seeded
@@ -22,7 +22,7 @@ NAME = "inverse_kinematics"
 
 @dataclass(frozen=True, eq=False)
 class ControllerIk:
-    """What is exported.
+    """Exported program with its documentation.
 
     Attributes:
         program: T, of seven joints the angle of one, and for chains without a list of all solutions a seed, to
@@ -31,7 +31,7 @@ class ControllerIk:
         given: values of inputs at which the function can be tried: a pose that the robot reaches, and a seed.
     """
 
-    program: Structured
+    program: Program
     page: str
     given: dict[str, np.ndarray]
 
@@ -42,7 +42,7 @@ def _order(problem: IkProblem) -> str:
 
 
 def page_of_closed_form(problem: IkProblem, held: HeldJoint | None, form: str, branches: int) -> str:
-    """Of all solutions by a closed form of that name."""
+    """Write the page of all solutions by a closed form of that name."""
     steps = program.MOST_STEPS
     how = f"""by a closed form
 ({form}). The first `count` rows of `q` are solutions, ordered by the first
@@ -53,7 +53,7 @@ case."""
 
 
 def page_of_points(problem: IkProblem, form: str, branches: int) -> str:
-    """Of all solutions of three joints of any geometry and a wrist."""
+    """Write the page of all solutions of three joints of any geometry and a wrist."""
     how = f"""by the
 roots of a polynomial of the third coordinate ({form}). The first `count` rows of `q` are
 solutions, ordered by the first coordinate; the others are NaN. At most {search.MOST_SPLITS} cells are split, at
@@ -64,7 +64,7 @@ above are this worst case."""
 
 
 def page_of_general(problem: IkProblem, held: HeldJoint | None, twice: bool = False) -> str:
-    """Of all solutions of six revolute joints, in doubt by the polynomial of a second angle too."""
+    """Write the page of all solutions of six revolute joints, by the polynomials of two angles if `twice`."""
     cells, zeros, steps = search.MOST_SPLITS, search.MOST_ROOTS, six_revolute.MOST_STEPS
     narrowing = search.MOST_NEWTON * search.NEWTON_STEPS
     second = ""
@@ -104,12 +104,12 @@ All solutions inside limits for the pose `T` {_order(problem)}, {how}{fixed}
 | status | meaning |
 |---|---|
 {chr(10).join(rows)}
-| {NO_POSE:.0f} | `T` is no rigid transform, or holds NaN{range_of_it} |
+| {NO_POSE:.0f} | `T` is not a rigid transform, or holds NaN{range_of_it} |
 """
 
 
 def page_of_one(problem: IkProblem) -> str:
-    """Of one solution from a seed."""
+    """Write the page of one solution from a seed."""
     return f"""
 ## Inverse kinematics
 
@@ -122,5 +122,5 @@ seed may reach another solution.
 |---|---|
 | {seeded.REACHED:.0f} | `q` is a solution inside limits |
 | {seeded.NOT_REACHED:.0f} | none was reached from this seed, which proves nothing |
-| {NO_POSE:.0f} | `T` is no rigid transform, or holds NaN |
+| {NO_POSE:.0f} | `T` is not a rigid transform, or holds NaN |
 """

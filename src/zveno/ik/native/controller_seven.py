@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...errors import BuildError
-from ...kernels.structured.build import structured_program
+from ...kernels.builder import structured_program
 from ..ik_problem import IkProblem
 from ..redundant.seven_revolute import closed_form
-from ..redundant.slices import named_coordinates
+from ..redundant.slices import named_coordinate
 from . import program
 from .bounds import DOUBLE, SINGLE, Bounds
 from .controller_pages import NAME, ControllerIk, page_of_closed_form, page_of_general
@@ -18,9 +18,9 @@ from .six_revolute.tables import general_arm
 
 
 def all_of_seven(problem: IkProblem, bounds: Bounds, q: np.ndarray, redundant: str | None) -> ControllerIk | None:
-    """All solutions of seven revolute joints with one as an argument, the one named or the first that serves."""
+    """Export all solutions of seven revolute joints with one, named or the first usable, as an argument."""
     joints = usable_joints(problem)
-    named = None if redundant is None or problem.redundancy != 1 else named_coordinates(problem, redundant)[0]
+    named = None if redundant is None or problem.redundancy != 1 else named_coordinate(problem, redundant)
     for k in joints if redundant is None else (k for k in joints if k == named):
         form = closed_form(problem, k)
         if form is not None:

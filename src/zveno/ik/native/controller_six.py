@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kernels.structured.build import structured_program
+from ...kernels.builder import structured_program
 from ..closed_form.forms import Form, SlidingForm, WristForm, form_of_problem
 from ..ik_problem import IkProblem
 from . import program
@@ -16,7 +16,7 @@ from .six_revolute.tables import general_arm, second_template, six_revolute_tabl
 
 
 def all_of_six(problem: IkProblem, bounds: Bounds) -> ControllerIk | None:
-    """The program that lists all solutions, None where there is none for the chain."""
+    """Return the program that lists all solutions; None if there is none for the chain."""
     form = form_of_problem(problem) if problem.simple else None
     if isinstance(form, WristForm) and bounds is not SINGLE:
         points = points_tables(problem, form, bounds)

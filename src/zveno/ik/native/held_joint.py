@@ -1,4 +1,4 @@
-"""Seven revolute joints of which one is an argument: what is left is an arm of six whose numbers turn with it.
+"""Seven revolute joints of which one is an argument: the rest is an arm of six whose numbers turn with it.
 
 A joint held at θ makes one transform of the two links beside it, and takes the axes behind it along: every number
 of the arm of six is A0 + A1 cos θ + A2 sin θ, but for points where axes on both sides of the joint meet.
@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.math import cos, less, less_equal, logical_and, select, sin
-from ...kernels.structured.build import Builder
-from ...kernels.structured.parts import Rows
+from ...kernels.builder import Builder, Rows
+from ...kernels.ops import cos, less, less_equal, logical_and, sin, where
 from ..closed_form.forms import Form
 from ..closed_form.subproblems import cross
 from ..ik_problem import IkProblem
@@ -54,30 +53,29 @@ class HeldJoint:
 
 
 def usable_joints(problem: IkProblem) -> list[int]:
-    """Joints of seven without which six still reach poses; first what leaves a closed form, and the last ones."""
+    """Return joints of seven without which six still reach poses, those that leave a closed form first."""
     joints = [k for k in reversed(range(problem.n)) if applies(problem, k)] if problem.n == N_JOINTS else []
     return sorted(joints, key=lambda k: closed_form(problem, k) is None)
 
 
 def without_joint(problem: IkProblem, coordinate: int, angle: float) -> IkProblem:
-    """The arm of six with a joint held at an angle."""
+    """Return the arm of six with a joint held at an angle."""
     constants = list(problem.constants)
     constants[coordinate] = constants[coordinate] @ turn(angle) @ constants.pop(coordinate + 1)
     rest = [k for k in range(problem.n) if k != coordinate]
     steps = tuple(replace(problem.steps[k], coordinate=i, T_before=constants[i]) for i, k in enumerate(rest))
-    return replace(
-        problem, steps=steps, T_last_frame=constants[-1], lower=problem.lower[rest], upper=problem.upper[rest]
-    )
+    lower, upper = problem.lower[rest], problem.upper[rest]
+    return replace(problem, steps=steps, T_last_frame=constants[-1], lower=lower, upper=upper, model=None)
 
 
 def generic_angle(problem: IkProblem, coordinate: int) -> float:
-    """An angle of the joint that geometry does not make special."""
+    """Return an angle of the joint that geometry does not make special."""
     lower, upper = (float(side[coordinate]) for side in problem.span)
     return lower + GENERIC * (upper - lower)
 
 
 def with_closed_form(problem: IkProblem, k: int, form: Form, bounds: Bounds) -> tuple[HeldJoint, ArmTables]:
-    """Joint k held, and the tables of the arm of six, whose closed form at `generic_angle` is `form`."""
+    """Return joint k held, and the tables of the arm of six, whose closed form at `generic_angle` is `form`."""
     usual = generic_angle(problem, k)
     tables = arm_tables(without_joint(problem, k, usual), form, bounds)
     frame, first = _held_frame(problem, k, form)
@@ -95,7 +93,7 @@ def with_closed_form(problem: IkProblem, k: int, form: Form, bounds: Bounds) -> 
 
 
 def _meeting(form: Form, first: int) -> tuple[Meeting, ...]:
-    """Points that axes before number `first` share with others."""
+    """Find points that axes before number `first` share with others."""
     found = {}
     for i, point in enumerate(form.a[:first]):
         sharing = tuple(np.flatnonzero((form.a == point).all(axis=1)).tolist())
@@ -105,7 +103,7 @@ def _meeting(form: Form, first: int) -> tuple[Meeting, ...]:
 
 
 def _held_frame(problem: IkProblem, k: int, form: Form) -> tuple[np.ndarray, int]:
-    """The frame of joint k as the closed form sees it, and the first of its axes that turns with that joint.
+    """Return the frame of joint k in the closed form, and the first of its axes that turns with that joint.
 
     At an end of the chain no axis does: there the pose is seen from elsewhere.
     """
@@ -119,7 +117,7 @@ def _held_frame(problem: IkProblem, k: int, form: Form) -> tuple[np.ndarray, int
 
 
 def with_general_arm(problem: IkProblem, k: int, arm: Arm, bounds: Bounds) -> tuple[HeldJoint, SixRevoluteTables]:
-    """Joint k held, and the tables of the arm of six, which is `arm` at `generic_angle`."""
+    """Return joint k held, and the tables of the arm of six, which is `arm` at `generic_angle`."""
     tables = six_revolute_tables(without_joint(problem, k, generic_angle(problem, k)), arm, bounds)
     if 0 < k < N_JOINTS - 1:
         tables = tables.with_turning_link()
@@ -135,7 +133,7 @@ def with_general_arm(problem: IkProblem, k: int, arm: Arm, bounds: Bounds) -> tu
 
 
 def _ends_and_links(problem: IkProblem, k: int, angle: float, length: float) -> dict[str, np.ndarray]:
-    """Numbers that every arm of six has, with a joint held at an angle."""
+    """Return the numbers that every arm of six has, with a joint held at an angle."""
     constants = without_joint(problem, k, angle).constants
     links, tool = constants[1:-1, :3].copy(), constants[-1, :3].copy()
     links[..., 3] /= length
@@ -151,15 +149,11 @@ def _ends_and_links(problem: IkProblem, k: int, angle: float, length: float) -> 
 def _held(problem: IkProblem, k: int, numbers: Any) -> HeldJoint:
     rows = np.stack([np.concatenate([np.ravel(part) for part in numbers(a)]) for a in (0.0, np.pi, 0.5 * np.pi)])
     limits = float(problem.lower[k]), float(problem.upper[k])
-    turns = (rows != rows[0]).any(axis=0)  # the others may be limits without end, which cannot be subtracted
-    coefficients = np.zeros_like(rows)
-    coefficients[0] = rows[0]
-    coefficients[:, turns] = trigonometric(rows[:, turns], 0)
-    return HeldJoint(k, problem.steps[k].joint, *limits, coefficients)
+    return HeldJoint(k, problem.steps[k].joint, *limits, trigonometric(rows, 0))
 
 
 def arm_input(program: Builder, arm: Tables, held: HeldJoint | None) -> tuple[Rows, Rows, Rows | None]:
-    """The pose (one row), the numbers of the arm of six (one row), and the held joint's angle where one is held.
+    """Declare the pose (one row), the numbers of the arm of six (one row), and the held joint's angle if any.
 
     Where that angle is outside its limits the pose is not a number.
     """
@@ -174,13 +168,13 @@ def arm_input(program: Builder, arm: Tables, held: HeldJoint | None) -> tuple[Ro
 
 
 def allowed(held: HeldJoint, T: Any, angle: Any) -> Any:
-    """T, or what is not a number."""
+    """Return T, or NaN if the angle is not allowed."""
     inside = logical_and(less_equal(held.lower, angle[0]), less_equal(angle[0], held.upper))
-    return np.array([select(inside, value, np.nan) for value in T])
+    return np.array([where(inside, value, np.nan) for value in T])
 
 
 def at_angle(held: HeldJoint, kind: Any, rows: Any, angle: Any) -> Any:
-    """The numbers of the arm of six, of a class; what does not turn is not multiplied."""
+    """Return the numbers of the arm of six, of a class; constant parts are not multiplied."""
     c, s = cos(angle[0]), sin(angle[0])
     turns = np.abs(held.rows[1:]).max(axis=0) > 0.0
     row = np.array(
@@ -200,15 +194,15 @@ def at_angle(held: HeldJoint, kind: Any, rows: Any, angle: Any) -> Any:
 
 
 def _where_lines_meet(p: Any, h: Any, other: Any, other_h: Any) -> Any:
-    """A point from points and directions of two lines that meet; not a number where they are parallel."""
+    """Return the point where two lines, given by points and directions, meet; NaN where they are parallel."""
     normal = cross(h, other_h)
     square = normal @ normal
-    along = (cross(other - p, other_h) @ normal) / select(less_equal(square, ALIGNED), np.nan, square)
+    along = (cross(other - p, other_h) @ normal) / where(less_equal(square, ALIGNED), np.nan, square)
     return p + along * h
 
 
 def with_joint(held: HeldJoint, q: Any, angle: Any) -> Any:
-    """q of all seven joints from that of six; what is not a number stays so."""
+    """Return q of all seven joints from that of six; NaN stays NaN."""
     whole = list(q)
-    whole.insert(held.coordinate, select(less(q[0], np.inf), angle[0], np.nan))
+    whole.insert(held.coordinate, where(less(q[0], np.inf), angle[0], np.nan))
     return np.array(whole)

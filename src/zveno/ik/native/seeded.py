@@ -1,4 +1,4 @@
-"""Newton's method from a seed, with a bound on its steps: what any chain can take to a controller."""
+"""Newton's method from a seed, with a bound on its steps: for controllers of any chain."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.math import less, less_equal, logical_and, maximum, minimum, select
-from ...kernels.structured.build import Builder
+from ...kernels.builder import Builder
+from ...kernels.ops import less, less_equal, logical_and, maximum, minimum, where
 from ..ik_problem import IkProblem
 from ..newton import DAMPING, LEAST_DAMPING, damped_step
 from ..pose_error import error
@@ -23,7 +23,7 @@ REACHED, NOT_REACHED = 0.0, 1.0
 
 
 def from_seed(program: Builder, problem: IkProblem, bounds: Bounds) -> None:
-    """q (n,) near a seed q0 (n,) that puts the frame at T (4, 4), inside limits, and a status."""
+    """Write q (n,) near a seed q0 (n,) that puts the frame at T (4, 4), inside limits, and a status."""
     n = problem.n
     T, seed = program.input("T", (4, 4), 16), program.input("q0", (n,), n)
     q, status = program.output("q", (n,), n), program.output("status", ())
@@ -37,31 +37,31 @@ def from_seed(program: Builder, problem: IkProblem, bounds: Bounds) -> None:
 
 
 def seen(problem: IkProblem, bounds: Bounds, T: Any) -> Any:
-    """The target (3, 4) as the chain sees it, and whether T is rigid."""
+    """Return the target (3, 4) in the chain's units, and whether T is rigid."""
     target, off = place(T.reshape(4, 4), *problem.placement)
     return target.ravel(), less_equal(off, bounds.rigid)
 
 
 def started(problem: IkProblem, seed: Any, rigid: Any) -> Any:
-    """The seed in chain units, put back to limits, and whether there is anything to do."""
+    """Return the seed in chain units, clamped to limits, and whether there is anything to do."""
     return _clipped(problem, seed / problem.units), rigid
 
 
 def stepped(problem: IkProblem, bounds: Bounds, x: Any, target: Any) -> Any:
-    """x after a damped step, put back to limits; the squared error before it, and whether that is not small."""
+    """Return x after a damped step, clamped to limits; the squared error before it, and if that is not small."""
     at = error(problem, x, target.reshape(3, 4), problem.tool)
     again = less(bounds.closed**2, at.squared)
     delta = damped_step(at.J, at.e, LEAST_DAMPING + DAMPING * at.spread)
     moved = _clipped(problem, x - delta)
-    return np.array([select(again, new, old) for new, old in zip(moved, x, strict=True)]), at.squared, again
+    return np.array([where(again, new, old) for new, old in zip(moved, x, strict=True)]), at.squared, again
 
 
 def ended(problem: IkProblem, bounds: Bounds, x: Any, target: Any, rigid: Any) -> Any:
-    """q and the status."""
+    """Return q and the status."""
     at = error(problem, x, target.reshape(3, 4), problem.tool, exact=True)
     inside = less_equal(at.squared, bounds.exact**2)
-    status = select(logical_and(inside, rigid), REACHED, NOT_REACHED)
-    return x * problem.units, select(rigid, status, NO_POSE)
+    status = where(logical_and(inside, rigid), REACHED, NOT_REACHED)
+    return x * problem.units, where(rigid, status, NO_POSE)
 
 
 def _clipped(problem: IkProblem, x: Any) -> Any:

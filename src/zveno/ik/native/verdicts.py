@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.math import abs as absolute
-from ...kernels.math import (
+from ...kernels.ops import abs as absolute
+from ...kernels.ops import (
     cos,
     equal,
     floor,
@@ -18,8 +18,8 @@ from ...kernels.math import (
     logical_or,
     maximum,
     minimum,
-    select,
     sign,
+    where,
 )
 from ..checks.judgement import FLOOR, N_KNOWN, judge, spread_of_marks
 from ..checks.singular_solutions import NEARLY_SINGULAR, SHARP
@@ -35,28 +35,29 @@ N_KEYS = 8
 N_JUDGED = N_KNOWN + 1
 """Numbers of a judgement beside coordinates: those of `judge`, and a second mark."""
 ROOM = 16.0
-"""How many times the error of a pose makes coordinates uncertain: another way of solving leaves another error."""
+"""Factor from the pose error to the uncertainty of coordinates: another solver leaves another error."""
 NO_POSE = -1.0
-"""Status of what is no rigid transform."""
+"""Status code for an input that is not a rigid transform."""
 NOT_A_NUMBER = float("nan")
 
 
-def judged(kind: JudgedClass, row: Any, x: Any, target: Any) -> Any:
-    """Judgement of x, x after a Newton step where the loop is not closed, and whether it is not."""
+def judged(kind: JudgedClass, row: Any, limits: Any, x: Any, target: Any) -> Any:
+    """Evaluate x; return x after a Newton step if the loop is not closed, and whether it is not."""
     arm = kind.numbers(row)
     chain: Any = chain_of(kind.kinds, arm.links, kind.task)
     target = target.reshape(3, 4)
-    verdict = judge(chain, kind.oriented, x, target, arm.tool, arm.lower, arm.upper, arm.middle, arm.length)
+    lower, upper, middle = limits.reshape(3, kind.n)
+    verdict = judge(chain, kind.oriented, x, target, arm.tool, lower, upper, middle, arm.length)
     at = pose_error(chain, verdict[: kind.n], target, arm.tool, exact=True)
     step = damped_step(at.J, at.e, FLOOR)
     miss, least = verdict[kind.n + 4], verdict[kind.n + 6]
     open_loop = less(minimum(kind.bounds.closed, _sharp(kind, least)), miss)
-    moved = np.array([select(open_loop, v - d, v) for v, d in zip(x, step, strict=True)])
+    moved = np.array([where(open_loop, v - d, v) for v, d in zip(x, step, strict=True)])
     return np.array([*verdict, second_mark(chain, verdict)]), moved, open_loop
 
 
 def newton_step(kind: JudgedClass, row: Any, x: Any, target: Any) -> Any:
-    """x after a Newton step towards the target."""
+    """Return x after a Newton step towards the target."""
     arm = kind.numbers(row)
     chain: Any = chain_of(kind.kinds, arm.links, kind.task)
     at = pose_error(chain, x, target.reshape(3, 4), arm.tool, exact=True)
@@ -64,7 +65,7 @@ def newton_step(kind: JudgedClass, row: Any, x: Any, target: Any) -> Any:
 
 
 def second_mark(chain: Chain, x: Any) -> Any:
-    """A number like `zveno.ik.checks.judgement.mark` and independent of it: one pair in a thousand has equal marks.
+    """Return a mark like `zveno.ik.checks.judgement.mark`, independent of it: one pair in a thousand is equal.
 
     Configurations that differ by no more than t in every coordinate have second marks that differ by no more than
     t times `spread_of_second_marks`; the cosines are those of the walk along the chain.
@@ -74,7 +75,7 @@ def second_mark(chain: Chain, x: Any) -> Any:
 
 
 def spread_of_second_marks(n: int) -> float:
-    """What the difference of two second marks of n coordinates is at most, for a greatest difference of 1."""
+    """Return the bound on the difference of two second marks of n coordinates, for a greatest difference of 1."""
     return sum(_weights(n))
 
 
@@ -83,34 +84,34 @@ def _weights(n: int) -> list[float]:
 
 
 def _sharp(kind: JudgedClass, least: Any) -> Any:
-    """A miss up to which coordinates are as exact as can be, for a least singular value."""
+    """Return the pose error up to which coordinates are as exact as can be, for a smallest singular value."""
     return maximum(SHARP * minimum(least, NEARLY_SINGULAR), kind.bounds.sharp)
 
 
-def concluded(kind: JudgedClass, row: Any, edges: Any, rigid: Any, verdict: Any) -> Any:
-    """A row of the answer, and its keys.
+def concluded(kind: JudgedClass, row: Any, limits: Any, edges: Any, rigid: Any, verdict: Any) -> Any:
+    """Return a row of the answer, and its keys.
 
     Keys are: the first coordinate in steps of 1e-6, not rounded; the mark; 0 if there is no solution, 1 if limits
-    exclude it and 2 if they do not; whether that is sure; the sign of det J; whether the pose is rigid; the second
+    exclude it and 2 if not; whether that is certain; the sign of det J; whether the pose is rigid; the second
     mark; and how near the middle between two steps, in steps, the first coordinate can be nearer to either.
     """
     arm, n, bounds = kind.numbers(row), kind.n, kind.bounds
-    x = verdict[:n]
+    x, middle = verdict[:n], limits[2 * n :]
     over, metres, radians, residual, miss, condition, least, mark, determinant, second = verdict[n:]
     exists, clear = edges
     seam: Any = 0.0
     for k in _turning(kind):
-        seam = maximum(seam, absolute(x[k] - arm.middle[k]))
+        seam = maximum(seam, absolute(x[k] - middle[k]))
     regular = logical_and(less(bounds.singular, least), less_equal(miss, _sharp(kind, least)))
     # So far outside that at the limit the pose is missed: what moves it less could count as a solution there.
     clear_of_limits = less(bounds.slack, absolute(over) * minimum(1.0, least))
     clear_of_seams = less(seam, 0.5 * TURN - bounds.seam)
     sure = logical_and(regular, logical_and(clear_of_limits, clear_of_seams))
-    sure = logical_and(clear, select(exists, sure, 1.0))
+    sure = logical_and(clear, where(exists, sure, 1.0))
     inside = logical_and(exists, logical_and(less_equal(miss, bounds.exact), less_equal(over, 0.0)))
     q = [value if kind.kinds[k] == "R" else value * arm.length for k, value in enumerate(x)]
-    answer = [select(inside, value, NOT_A_NUMBER) for value in (*q, residual, condition)]
-    turned_round = select(exists, sign(determinant), 0.0) if kind.oriented else 0.0
+    answer = [where(inside, value, NOT_A_NUMBER) for value in (*q, residual, condition)]
+    turned_round = where(exists, sign(determinant), 0.0) if kind.oriented else 0.0
     error = bounds.blur + ROOM * (metres * (1.0 / arm.length) + radians)
     half = minimum(bounds.half, bounds.steps * error / maximum(least, bounds.singular))
     keys = [x[0] * bounds.steps, mark, exists + inside, logical_and(sure, rigid[0]), turned_round, rigid[0]]
@@ -118,7 +119,7 @@ def concluded(kind: JudgedClass, row: Any, edges: Any, rigid: Any, verdict: Any)
 
 
 def ranked(kind: JudgedClass, keys: Any) -> Any:
-    """The places of rows in the answer, and its last row."""
+    """Return the places of rows in the answer, and its last row."""
     steps, mark, state, sure, signs, rigid, second, half = keys.reshape(kind.n_branches, N_KEYS).T
     first = np.array([floor(step + 0.5) for step in steps])
     between = [less(0.5 - width, absolute(a - b)) for a, b, width in zip(steps, first, half, strict=True)]
@@ -142,7 +143,7 @@ def ranked(kind: JudgedClass, keys: Any) -> Any:
             different = logical_or(less(apart, off), less(same * kind.bounds.steps, turned))
             different = logical_or(different, less(second_apart, absolute(second[i] - second[j])))
             every = logical_and(every, logical_or(logical_not(both), different))
-            # What can be rounded either way must not be what decides the order.
+            # Values that can be rounded either way must not decide the order.
             step = absolute(first[i] - first[j])
             near = logical_and(logical_or(between[i], between[j]), less(step, 1.5))
             near = logical_or(near, logical_and(less(off, tied), less(step, 0.5)))
@@ -152,7 +153,7 @@ def ranked(kind: JudgedClass, keys: Any) -> Any:
             )
             # Rows inside limits come first; others keep their order.
             j_inside = less(1.5, state[j])
-            before = select(inside, logical_and(j_inside, before), 1.0)
+            before = where(inside, logical_and(j_inside, before), 1.0)
             before = logical_or(before, logical_and(j_inside, logical_not(inside)))
             ranks[i] = ranks[i] + before
             ranks[j] = ranks[j] + (1.0 - before)
@@ -163,13 +164,13 @@ def ranked(kind: JudgedClass, keys: Any) -> Any:
 
 
 def _turning(kind: JudgedClass) -> list[int]:
-    """Numbers of the joints that turn."""
+    """Return the numbers of the revolute joints."""
     return [k for k in range(kind.n) if kind.kinds[k] == "R"]
 
 
 def told(last: Any) -> Any:
-    """Number of solutions and status, from the last row of an answer."""
+    """Return the number of solutions and the status, from the last row of an answer."""
     count, some, excluded, rigid, every = last[:5]
-    nothing = select(less(0.5, excluded), float(EXCLUDED), float(UNREACHABLE))
-    status = select(every, select(some, float(COMPLETE), nothing), float(UNDECIDED))
-    return select(rigid, count, 0.0), select(rigid, status, NO_POSE)
+    nothing = where(less(0.5, excluded), float(EXCLUDED), float(UNREACHABLE))
+    status = where(every, where(some, float(COMPLETE), nothing), float(UNDECIDED))
+    return where(rigid, count, 0.0), where(rigid, status, NO_POSE)

@@ -2,5 +2,5 @@
 
 from .branches import Branch as Branch
 from .joint_path import JointPath as JointPath
-from .pose_curves import PoseCurve as PoseCurve
+from .pose_curves import PosePath as PosePath
 from .solve_path import solve_path as solve_path

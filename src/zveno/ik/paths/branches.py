@@ -31,7 +31,7 @@ class Branch:
 
 
 def branches_from(follower: Follower, layers: list[Layer], count: int) -> tuple[Branch, ...]:
-    """Every configuration of the first pose as far as one winding of it goes."""
+    """Follow every configuration of the first pose as far as one winding of it goes."""
     signs = [follower.signs(k, layer.states) for k, layer in enumerate(layers)]
     return tuple(_branch(follower, layers, signs, i) for i in range(count))
 
@@ -46,9 +46,15 @@ def _branch(follower: Follower, layers: list[Layer], signs: list[np.ndarray], no
         if j < 0:
             ended, reason = k + 1, layer.reason.get(node, "the motion ends")
             break
+        before = low, high
+        low, high = (
+            np.maximum(low, layer.leaving_low[node] - total),
+            np.minimum(high, layer.leaving_high[node] - total),
+        )
         total = total + layer.turns[node]
         narrower = np.maximum(low, layers[k + 1].low[j] - total), np.minimum(high, layers[k + 1].high[j] - total)
         if (narrower[0] > narrower[1]).any():
+            low, high = before
             ended, reason = k + 1, "limit: the motion leaves the range of a joint in every winding"
             break
         low, high = narrower

@@ -23,14 +23,14 @@ def chosen_sequence(
     accept: Callable[[np.ndarray], np.ndarray] | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> tuple[Sequence, tuple[Branch, ...]]:
-    """The best sequence through the solutions (s, n_q) of every pose, and the branches of the first pose.
+    """Find the best sequence through the solutions (s, n_q) of every pose, and the branches of the first pose.
 
     Args:
         follower: of the chain along the poses.
         redundancy: coordinates beyond the number of equations; a redundant arm has no branches.
         solutions: of every pose, inside limits.
         start: q (n_q,) to begin near.
-        accept: which configurations may be used.
+        accept: returns True for configurations that may be used.
         progress: called with (pose, of how many).
     """
     state = None if start is None else follower.states(start[None])[0]

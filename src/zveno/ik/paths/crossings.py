@@ -45,7 +45,7 @@ class Crossing(NamedTuple):
     """A configuration of the next pose that a motion through a singularity leads to."""
 
     number: int
-    """Which of the next pose's states it is."""
+    """Index of the state among those of the next pose."""
     state: np.ndarray
     """(n,) the same with whole turns as the motion makes them."""
 
@@ -59,22 +59,22 @@ class _Way:
         self.twist = transforms.log(log(D[:3, :3]), D[:3, 3])
 
     def at(self, place: float) -> Lanes:
-        """The pose at a place from 0 to 1."""
+        """Return the pose at a place from 0 to 1."""
         pose = self.start @ transforms.exp(self.twist * place)
         return lanes_of(self.follower.problem, pose[None])
 
     def step(self, x: np.ndarray, place: float) -> tuple[np.ndarray, bool]:
-        """The configuration x followed to a place, and whether that went well."""
+        """Follow the configuration x to a place, and tell if that succeeded."""
         after, good = self.follower.step(self.at(place), np.zeros(1, int), x[None])
         return after[0], bool(good[0])
 
     def jacobian(self, x: np.ndarray, place: float) -> np.ndarray:
-        """J of the task's error, (n, n)."""
+        """Return J of the task's error, (n, n)."""
         return jacobians(self.follower.problem, x[None], self.at(place), np.zeros(1, int))[0]
 
 
 def crossing(follower: ChainFollower, k: int, x: np.ndarray, after: np.ndarray) -> Crossing | None:
-    """Where a configuration x (n,) of pose k, which could not be followed, gets through a singularity.
+    """Find the crossing of a singularity by a configuration x (n,) of pose k that could not be followed.
 
     Args:
         follower: of a chain with as many coordinates as equations.
@@ -108,7 +108,7 @@ def crossing(follower: ChainFollower, k: int, x: np.ndarray, after: np.ndarray) 
 
 
 def _reached(way: _Way, place: float, x: np.ndarray, states: np.ndarray, motion: np.ndarray) -> Crossing | None:
-    """The first of the states (s, n) of a singular pose that x can be joined to."""
+    """Find the first of the states (s, n) of a singular pose that x can be joined to."""
     for number, end in _nearest_first(way.follower, x, states):
         if _joined(way, place, x, end, motion):
             return Crossing(number, end)
@@ -116,7 +116,7 @@ def _reached(way: _Way, place: float, x: np.ndarray, states: np.ndarray, motion:
 
 
 def _nearest_first(follower: ChainFollower, x: np.ndarray, states: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Numbers of the states (s, n) within `LONGEST` of x, and the states without whole turns between."""
+    """Yield numbers of the states (s, n) within `LONGEST` of x, and the states without whole turns between."""
     ends = states + np.where(follower.periodic, TURN * np.round((x - states) / TURN), 0.0)
     far = np.abs(ends - x).max(axis=1)
     for number in np.argsort(far, kind="stable"):
@@ -125,7 +125,7 @@ def _nearest_first(follower: ChainFollower, x: np.ndarray, states: np.ndarray) -
 
 
 def _singular_place(way: _Way, x: np.ndarray) -> tuple[float, np.ndarray] | None:
-    """The first place at which det J vanishes on the branch of x, by secants, and the configuration there."""
+    """Find the first place where det J vanishes on the branch of x, by secants, and the configuration there."""
     place, value = 0.0, np.linalg.det(way.jacobian(x, 0.0))
     slope = 0.0
     for _ in range(MOST_STEPS):
@@ -148,7 +148,7 @@ def _singular_place(way: _Way, x: np.ndarray) -> tuple[float, np.ndarray] | None
 
 
 def _approached(way: _Way, x: np.ndarray, begin: float, end: float) -> np.ndarray | None:
-    """The configuration x of one place followed to where another is nearly reached; None where that fails."""
+    """Follow the configuration x from one place nearly to another; return None if that fails."""
     for number in range(1, STEPS + 1):
         nearer, good = way.step(x, end + (begin - end) * SHARE**number)
         if not good:
@@ -158,7 +158,7 @@ def _approached(way: _Way, x: np.ndarray, begin: float, end: float) -> np.ndarra
 
 
 def _joined(way: _Way, place: float, a: np.ndarray, b: np.ndarray, motion: np.ndarray) -> bool:
-    """Whether a and b, and all between them, solve the pose at a place."""
+    """Return True if a and b, and all between them, solve the pose at a place."""
     problem, lanes = way.follower.problem, way.at(place)
     longest = np.abs(motion).max()
     if np.abs(b - a).max() > AT_REST * longest:

@@ -1,4 +1,4 @@
-"""What inverse kinematics along a path returns."""
+"""Results of inverse kinematics along a path."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...io.results import Result, registered
+from ...io.results import registered
 from ...mechanism import Mechanism
+from ...report.description import Description
+from ...report.result import Result
 from .branches import Branch
 
 
@@ -32,7 +34,8 @@ class JointPath(Result):
         fraction: of the path, measured in poses, that the sequence does before its first jump or unsolved pose.
         cost: sum of squared joint steps of the sequence, jumps left out.
         times: (N,) s from the start of the motion at which each pose is passed, where velocities or accelerations
-            are limited; the arm rests where the sequence jumps. None otherwise.
+            are limited; a jump is made from rest to rest, all joints straight on.
+            Between poses it moves along a cubic spline through their configurations. None otherwise.
         velocity: (N, n_q) joint velocities at those times.
         joint_names: coordinate names.
         mechanism, frame: the robot and the frame that follows the path.
@@ -67,7 +70,7 @@ class JointPath(Result):
 
     @property
     def summary(self) -> str:
-        """What came out, in a sentence or two."""
+        """Summarize the result in a sentence or two."""
         text = f"{len(self.q)} poses"
         if self.branches:
             whole = sum(branch.ended is None for branch in self.branches)
@@ -87,6 +90,12 @@ class JointPath(Result):
         if self.times is not None:
             text += f"; takes {np.nanmax(self.times):.3g} s"
         return text if self.jumps or self.unsolved else text + "; the best sequence is continuous"
+
+    def describe(self) -> Description:
+        """Return the description that text, figures and pages show."""
+        from .._describe import describe_path
+
+        return describe_path(self)
 
 
 def _listed(numbers: tuple[int, ...]) -> str:

@@ -17,7 +17,7 @@ from .track import between
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PoseCurve:
+class PosePath:
     """Poses (N, 4, 4) along a curve; `a + b` goes on from the end of a to the end of b.
 
     Make one with `line`, `circle` or `spline`, and lengthen it with `with_approach` and `with_retreat`.
@@ -27,19 +27,19 @@ class PoseCurve:
 
     def __repr__(self) -> str:
         length = np.linalg.norm(np.diff(self.poses[:, :3, 3], axis=0), axis=1).sum()
-        return f"<PoseCurve: {len(self.poses)} poses over {length:.4g} m>"
+        return f"<PosePath: {len(self.poses)} poses over {length:.4g} m>"
 
     @classmethod
-    def line(cls, T_start: ArrayLike, T_end: ArrayLike, n: int = 50) -> PoseCurve:
-        """From one pose to another along a straight line, the rotation about one axis at an even rate; n poses."""
+    def line(cls, T_start: ArrayLike, T_end: ArrayLike, n: int = 50) -> PosePath:
+        """Make n poses from one to another along a straight line, the rotation about one axis at an even rate."""
         A, B = _pose(T_start, "T_start"), _pose(T_end, "T_end")
         s = np.linspace(0.0, 1.0, _count(n))
         turned = _between_rotations(A[:3, :3], B[:3, :3], s)
         return cls(_joined(turned, A[:3, 3] + s[:, None] * (B[:3, 3] - A[:3, 3])))
 
     @classmethod
-    def screw(cls, T_start: ArrayLike, T_end: ArrayLike, n: int = 50) -> PoseCurve:
-        """From one pose to another by a constant twist: the shortest screw motion; n poses."""
+    def screw(cls, T_start: ArrayLike, T_end: ArrayLike, n: int = 50) -> PosePath:
+        """Make n poses from one to another by a constant twist: the shortest screw motion."""
         return cls(between(_pose(T_start, "T_start"), _pose(T_end, "T_end"), _count(n) - 1))
 
     @classmethod
@@ -52,15 +52,15 @@ class PoseCurve:
         n: int = 50,
         *,
         turn: bool = False,
-    ) -> PoseCurve:
-        """About an axis through a centre, both in the frame of the poses, from a first pose on; n poses.
+    ) -> PosePath:
+        """Make n poses about an axis through a centre, both in the frame of the poses, from a first pose.
 
         Args:
             T_start: the first pose.
             center, axis: (3,) m, and a direction.
             angle: rad, counter-clockwise about the axis.
             n: number of poses.
-            turn: whether the tool turns with the circle; otherwise it keeps its orientation.
+            turn: True if the tool turns with the circle; otherwise it keeps its orientation.
         """
         A, c, a = _pose(T_start, "T_start"), _vector(center, "center"), _vector(axis, "axis")
         if not np.linalg.norm(a) > 0:
@@ -70,8 +70,8 @@ class PoseCurve:
         return cls(_joined(R, c + turns @ (A[:3, 3] - c)))
 
     @classmethod
-    def spline(cls, waypoints: Sequence[np.ndarray], n: int = 50) -> PoseCurve:
-        """A smooth curve through poses (k, 4, 4): cubic splines of position and rotation; n poses in all.
+    def spline(cls, waypoints: Sequence[np.ndarray], n: int = 50) -> PosePath:
+        """Make n poses on a smooth curve through poses (k, 4, 4): cubic splines of position and rotation.
 
         The parameter is the distance between neighbouring way-points, turns counted as 0.2 m a radian.
         """
@@ -88,20 +88,20 @@ class PoseCurve:
         R = RotationSpline(s, turns)(at).as_matrix()
         return cls(_joined(R, CubicSpline(s, T[:, :3, 3], bc_type="natural")(at)))
 
-    def with_approach(self, distance: float, n: int = 10) -> PoseCurve:
-        """The same, coming along the tool's z axis from `distance` m before the first pose."""
+    def with_approach(self, distance: float, n: int = 10) -> PosePath:
+        """Add an approach along the tool's z axis from `distance` m before the first pose."""
         first = self.poses[0]
-        return PoseCurve.line(first @ transform(None, np.array([0.0, 0.0, -distance])), first, n + 1) + self
+        return PosePath.line(first @ transform(None, np.array([0.0, 0.0, -distance])), first, n + 1) + self
 
-    def with_retreat(self, distance: float, n: int = 10) -> PoseCurve:
-        """The same, going back along the tool's z axis by `distance` m from the last pose."""
+    def with_retreat(self, distance: float, n: int = 10) -> PosePath:
+        """Add a retreat along the tool's z axis by `distance` m from the last pose."""
         last = self.poses[-1]
-        return self + PoseCurve.line(last, last @ transform(None, np.array([0.0, 0.0, -distance])), n + 1)
+        return self + PosePath.line(last, last @ transform(None, np.array([0.0, 0.0, -distance])), n + 1)
 
-    def __add__(self, other: PoseCurve) -> PoseCurve:
-        """One after the other; a pose they share is kept once."""
+    def __add__(self, other: PosePath) -> PosePath:
+        """Concatenate two paths; a pose they share is kept once."""
         same = np.abs(self.poses[-1] - other.poses[0]).max() < 1e-12
-        return PoseCurve(np.concatenate([self.poses, other.poses[1:] if same else other.poses]))
+        return PosePath(np.concatenate([self.poses, other.poses[1:] if same else other.poses]))
 
     def __len__(self) -> int:
         return len(self.poses)

@@ -19,7 +19,7 @@ FORMS = "x y z; x y z roll pitch yaw; x y z qw qx qy qz; or 12 or 16 numbers of 
 
 
 def pose_of(numbers: Any, degrees: bool = False, where: str = "pose") -> np.ndarray:
-    """T (4, 4) from 3, 6, 7, 12 or 16 numbers: metres, and radians unless `degrees`."""
+    """Make T (4, 4) from 3, 6, 7, 12 or 16 numbers: metres, and radians unless `degrees`."""
     row = np.asarray(numbers, dtype=float)
     if not np.all(abs(row) <= MAX_MAGNITUDE):
         raise ShapeError("holds a number that is not finite or out of range", element=where)
@@ -40,11 +40,11 @@ def pose_of(numbers: Any, degrees: bool = False, where: str = "pose") -> np.ndar
         case (16,):
             return row.reshape(4, 4)
         case _:
-            raise ShapeError(f"{row.size} numbers are no pose", element=where, remedy=f"Give {FORMS}")
+            raise ShapeError(f"{row.size} numbers are not a pose", element=where, remedy=f"Give {FORMS}")
 
 
 def read_poses(path: str | PathLike[str], degrees: bool = False) -> np.ndarray:
-    """(N, 4, 4) from a .npy or .npz file (poses, or rows of numbers) or a text file with one pose a line.
+    """Read poses (N, 4, 4) from a .npy or .npz file (poses, or rows of numbers) or a text file, one pose per line.
 
     Lines that start with # and a first line of names are skipped; numbers are separated by commas or spaces.
     """

@@ -17,12 +17,12 @@ from ..checks.judgement import jacobians
 from ..ik_problem import TURN, IkProblem
 from ..newton import lanes_of, newton
 from .sequence import AT_START, JUMP, Sequence
-from .track import UNEVEN, ChainFollower, between
+from .track import UNEVEN, ChainFollower, between, extremes
 
 CANDIDATE = 1.5
 """Longest step, in radians or lengths of the arm, that is looked at as a continuous one."""
-PIECES = 8
-"""Into how many pieces a step is cut to see whether it is a curve."""
+PIECES = 16
+"""Number of pieces of a step to check that it is a curve inside the limits."""
 ROUNDS = 30
 """Steps of smoothing at most."""
 CENTRING = 1e-4
@@ -31,7 +31,7 @@ _ACCEPTED = 1e-19
 
 
 def redundant_sequence(follower: ChainFollower, solutions: list[np.ndarray], start: np.ndarray | None) -> Sequence:
-    """One configuration of every pose that has any.
+    """Choose one configuration of every pose that has any.
 
     Args:
         follower: of the chain along the poses.
@@ -67,7 +67,7 @@ def redundant_sequence(follower: ChainFollower, solutions: list[np.ndarray], sta
 
 
 def _with_start(follower: ChainFollower, layer: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, bool]:
-    """The layer with the configuration of the first pose near the start; that one alone where the arm is there."""
+    """Add the configuration of the first pose near the start to the layer; keep it alone if the arm is there."""
     problem = follower.problem
     x, squared = newton(problem, start[None], follower.lanes.targets[:1], follower.lanes.tool, 60, box=problem.box)
     good = (squared < _ACCEPTED) & problem.inside(problem.from_units(x))
@@ -77,7 +77,7 @@ def _with_start(follower: ChainFollower, layer: np.ndarray, start: np.ndarray) -
 
 
 def _with_tracked(follower: ChainFollower, layers: list[np.ndarray]) -> list[np.ndarray]:
-    """Layers with the configurations that the first ones lead to when their joints move as little as they can."""
+    """Add to the layers the configurations that the first ones lead to by least joint motion."""
     problem, out = follower.problem, [layers[0]]
     x = layers[0]
     for k in range(len(layers) - 1):
@@ -90,7 +90,7 @@ def _with_tracked(follower: ChainFollower, layers: list[np.ndarray]) -> list[np.
 
 
 def _shortest(problem: IkProblem, layers, filled: list[int], start: np.ndarray | None) -> list[int]:
-    """Rows by dynamic programming: fewest steps longer than `CANDIDATE`, then least squared motion."""
+    """Choose rows by dynamic programming: fewest steps longer than `CANDIDATE`, then least squared motion."""
     first = layers[filled[0]]
     total = np.zeros(len(first)) if start is None else np.sum(_wrapped(problem, first - start) ** 2, axis=1)
     came = []
@@ -113,18 +113,18 @@ def _endless(problem: IkProblem) -> np.ndarray:
 
 
 def _wrapped(problem: IkProblem, d: np.ndarray) -> np.ndarray:
-    """Differences the short way round where a joint turns without limits."""
+    """Return differences the short way round where a joint turns without limits."""
     return d - np.where(_endless(problem), TURN * np.round(d / TURN), 0.0)
 
 
 def _unwind(problem: IkProblem, states: np.ndarray, filled: list[int]):
-    """Endless joints go on through whole turns, in place."""
+    """Unwind endless joints through whole turns, in place."""
     for before, now in itertools.pairwise(filled):
         states[now] = states[before] + _wrapped(problem, states[now] - states[before])
 
 
 def _runs(follower: ChainFollower, states: np.ndarray, filled: list[int]) -> list[list[int]]:
-    """Numbers of poses that follow each other without a break."""
+    """Return the numbers of poses that follow each other without a break."""
     runs = [[filled[0]]]
     for a, b in itertools.pairwise(filled):
         if b == a + 1 and np.max(np.abs(states[b] - states[a])) <= CANDIDATE:
@@ -135,7 +135,7 @@ def _runs(follower: ChainFollower, states: np.ndarray, filled: list[int]) -> lis
 
 
 def _smoothed(follower: ChainFollower, poses: np.ndarray, x: np.ndarray, hold_first: bool) -> np.ndarray:
-    """Configurations (r, n) of successive poses moved along their self-motions so that the joints move least.
+    """Move configurations (r, n) of successive poses along their self-motions so that the joints move least.
 
     Minimises Σ|x_{k+1} − x_k|² with a small pull to the middle of the limits, by Gauss–Newton steps in the null
     spaces of the task's Jacobians; a step is taken only where it makes that sum smaller inside the limits.
@@ -170,12 +170,12 @@ def _smoothed(follower: ChainFollower, poses: np.ndarray, x: np.ndarray, hold_fi
 
 
 def _null_spaces(J: np.ndarray) -> np.ndarray:
-    """(r, n, n − m) orthonormal bases of what J (r, m, n) does not see."""
+    """Return orthonormal bases (r, n, n − m) of the null spaces of J (r, m, n)."""
     return np.swapaxes(np.linalg.svd(J)[2][:, J.shape[1] :], 1, 2)
 
 
 def _newton_step(x: np.ndarray, N: np.ndarray, weight: np.ndarray, middle: np.ndarray) -> np.ndarray:
-    """The minimum of the quadratic in the null spaces, as steps (r, n): a block-tridiagonal system."""
+    """Minimize the quadratic in the null spaces, as steps (r, n): a block-tridiagonal system."""
     r, _, f = N.shape
     gradient = weight * (x - middle)
     d = np.diff(x, axis=0)
@@ -199,7 +199,7 @@ def _newton_step(x: np.ndarray, N: np.ndarray, weight: np.ndarray, middle: np.nd
 
 
 def _continuous(follower: ChainFollower, states: np.ndarray, filled: list[int]) -> list[bool]:
-    """For every pair of neighbours whether refining the step between them shows a curve inside the limits."""
+    """Return True for every pair of neighbours if refining the step between shows a curve inside the limits."""
     problem, out = follower.problem, []
     fractions = np.arange(1, PIECES)[:, None] / PIECES
     for a, b in itertools.pairwise(filled):
@@ -209,8 +209,9 @@ def _continuous(follower: ChainFollower, states: np.ndarray, filled: list[int]) 
             continue
         way = lanes_of(problem, between(follower.T[a], follower.T[b], PIECES)[1:-1])
         inner, squared = newton(problem, states[a] + fractions * d, way.targets, way.tool, 24)
-        steps = np.max(np.abs(np.diff(np.vstack([states[a], inner, states[b]]), axis=0)), axis=1)
+        x = np.vstack([states[a], inner, states[b]])
+        steps = np.max(np.abs(np.diff(x, axis=0)), axis=1)
         even = steps.max() <= UNEVEN * steps.mean() + 1e-9
-        inside = problem.inside(problem.from_units(inner), 1e-6).all()
+        inside = all(problem.inside(problem.from_units(side)) for side in extremes(x))
         out.append(bool((squared < _ACCEPTED).all() and even and inside))
     return out

@@ -15,7 +15,7 @@ from .strands import Layer
 from .track import Follower
 
 JUMP = 1e6
-"""What a jump costs beside its size: more than any motion without one."""
+"""Cost of a jump beside its size: more than any motion without one."""
 AT_START = 1e-3
 """An arm this near to a configuration of the first pose, in every joint, is there: the sequence begins with it."""
 KEPT = 4
@@ -53,7 +53,7 @@ class Sequence:
 
 
 def best_sequence(follower: Follower, layers: list[Layer], start: np.ndarray | None = None) -> Sequence:
-    """One configuration of every layer that has any.
+    """Choose one configuration of every layer that has any.
 
     Args:
         follower: of the chain.
@@ -90,7 +90,7 @@ def _first(follower: Follower, layer: Layer, k: int, start: np.ndarray | None) -
 
 
 def _nearest(follower: Follower, d: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Whole turns in [low, high] that come nearest to a difference d."""
+    """Return the whole turns in [low, high] that come nearest to a difference d."""
     return np.where(follower.periodic, np.clip(np.round(d / TURN), low, high), 0.0)
 
 
@@ -101,15 +101,15 @@ def _continued(layer: Layer, after: Layer, labels: list[Label], k: int) -> list[
         j = int(layer.target[i])
         if j < 0:
             continue
-        low = np.maximum(label.low + layer.turns[i], after.low[j])
-        high = np.minimum(label.high + layer.turns[i], after.high[j])
+        low = np.maximum(np.maximum(label.low, layer.leaving_low[i]) + layer.turns[i], after.low[j])
+        high = np.minimum(np.minimum(label.high, layer.leaving_high[i]) + layer.turns[i], after.high[j])
         if (low <= high).all():
             out.append(Label(label.cost + float(layer.cost[i]), low, high, j, k, label, False))
     return out
 
 
 def _jumped(follower: Follower, layer: Layer, after: Layer, labels: list[Label], k: int) -> list[Label]:
-    """The cheapest jump to every configuration of the next layer."""
+    """Find the cheapest jump to every configuration of the next layer."""
     states = layer.states[[label.node for label in labels]][:, None]
     d = after.states[None] - states
     low = after.low[None] - np.array([label.high for label in labels])[:, None]
@@ -126,7 +126,7 @@ def _jumped(follower: Follower, layer: Layer, after: Layer, labels: list[Label],
 
 
 def _kept(labels: list[Label]) -> list[Label]:
-    """Labels of which none is dearer than another of its configuration that leaves as many turns possible."""
+    """Remove labels that cost more than another of their configuration that leaves as many turns possible."""
     least = min(label.cost for label in labels)
     by_node: dict[int, list[Label]] = {}
     for label in sorted(labels, key=lambda label: label.cost):
@@ -141,7 +141,7 @@ def _kept(labels: list[Label]) -> list[Label]:
 
 
 def _chosen(follower: Follower, layers: list[Layer], chain: list[Label], start: np.ndarray | None) -> Sequence:
-    """States with whole turns chosen run by run: near the start, then near where the run before ended."""
+    """Choose the whole turns of states run by run: near the start, then near the end of the run before."""
     states = np.full((len(layers), len(follower.periodic)), np.nan)
     runs: list[list[Label]] = []
     for label in chain:

@@ -11,23 +11,27 @@ from numpy.typing import ArrayLike
 from ...clearance import Clearance
 from ...clearance.capsules import acceptance
 from ...errors import ShapeError
+from ...mechanism.loops import for_trees
 from ...progress import Progress, ProgressBar
 from ...robot_functions import RobotFunctions
 from ..ik_problem import IkProblem
+from ..redundant.locked_joints import without_locked
+from ..request import request_of
 from ..solutions import COMPLETE, PROVED, Solutions
-from ..solve import _problem, solve_ik, without_locked
+from ..solve import solve_ik
 from ..targets import checked_targets
 from .choice import Branch, Sequence, chosen_sequence, slices_of_sample
 from .joint_path import JointPath
-from .pose_curves import PoseCurve
+from .pose_curves import PosePath
 from .timing import Timing, timed
 from .track import NEARLY_SINGULAR, Follower, jump_deviations
 from .track_balls import follower_for
 
 
+@for_trees
 def solve_path(
     robot: RobotFunctions,
-    poses: ArrayLike | PoseCurve | Callable[[float], np.ndarray],
+    poses: ArrayLike | PosePath | Callable[[float], np.ndarray],
     times: ArrayLike | None = None,
     frame: str | None = None,
     relative_to: str | None = None,
@@ -35,54 +39,32 @@ def solve_path(
     task: Any = "pose",
     method: str = "auto",
     *,
-    start: ArrayLike | None = None,
-    slices: int | None = None,
-    accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None,
+    q0: ArrayLike | None = None,
+    samples: int | None = None,
+    where: Callable[[np.ndarray], np.ndarray] | Clearance | None = None,
     velocity: ArrayLike | bool | None = None,
     acceleration: ArrayLike | None = None,
     progress: Progress = None,
 ) -> JointPath:
-    """Joint motion along a path of poses.
-
-    All solutions of all poses are followed to the next pose by integrating q̇ = J⁻¹V with correction; those that
-    such a motion joins form strands. Of all ways through the strands, the one with the fewest jumps is chosen, then
-    the one with the smallest, then the one with the least sum of squared joint steps. Redundant arms choose among
-    slices of their self-motions first and are then made smooth between the slices.
-
-    Args:
-        robot: the robot.
-        poses: (N, 4, 4); a curve of `PoseCurve`; or a function of time T(t), then `times` (N,) says where it is
-            evaluated.
-        times: for a function.
-        frame, relative_to, limits, task, method: as for `solve_ik`.
-        start: q (n_q,) the sequence should begin near. Without it, joints that may turn more than once begin
-            nearest to the middle of their limits.
-        slices: for redundant robots, at how many values of the redundant joint to solve, as in `solve_ik`.
-        accept: (s, n_q) → (s,) booleans: which configurations may be used, for example those free of collisions;
-            or a `Clearance` that they must keep at the poses.
-        velocity: largest joint velocities, (n_q,) or one number; True for the model's. With this or `acceleration`,
-            `JointPath.times` says when each pose can be passed.
-        acceleration: largest joint accelerations, (n_q,) or one number.
-        progress: whether a bar is shown, by default on a terminal; or a function of (done, total).
-    """
-    if isinstance(poses, PoseCurve):
+    """Do what `Robot.ik_path` documents."""
+    if isinstance(poses, PosePath):
         poses = poses.poses
     elif callable(poses):
         poses = _evaluated(poses, times)
-    problem = _problem(robot, frame, relative_to, limits, task, None)
+    problem = request_of(robot, frame, relative_to, limits, task).problem
     T, _, batch = checked_targets(problem, poses, "poses")
     if len(batch) != 1 or not len(T):
         raise ShapeError(
             f"have batch shape {batch}", element="poses", remedy="Give at least one pose, as (N, 4, 4)"
         )
-    sampled = slices_of_sample(without_locked(problem), slices, method)  # will do: the path is made smooth
-    accept = acceptance(robot, accept)
-    solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, slices=sampled, accept=accept)
+    sampled = slices_of_sample(without_locked(problem), samples, method)  # will do: the path is made smooth
+    where = acceptance(robot, where)
+    solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, samples=sampled, accept=where)
     layers_q = [solutions.of(k) for k in range(len(T))]
-    first = None if start is None else problem.mechanism.checked_q(start, "start")
+    first = None if q0 is None else problem.mechanism.checked_q(q0, "start")
     follower = follower_for(robot, problem, T)
     with ProgressBar("following", progress) as advance:
-        sequence, branches = chosen_sequence(follower, problem.redundancy, layers_q, first, accept, advance)
+        sequence, branches = chosen_sequence(follower, problem.redundancy, layers_q, first, where, advance)
     deviations = jump_deviations(robot, problem, T, follower, sequence.jumps, sequence.states)
     return _path(problem, follower, solutions, layers_q, sequence, branches, deviations, velocity, acceleration)
 

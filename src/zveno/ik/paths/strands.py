@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..accept import asked
 from ..ik_problem import TURN
-from ..parts import asked
 from .track import NEARLY_SINGULAR, Advance, Follower, whole_turns
 
 SAME = 1e-6
@@ -30,7 +30,8 @@ class Layer:
     Attributes:
         states: (s, d).
         low, high: (s, d) whole turns by which each number may change inside limits.
-        target: (s,) which of the next layer each leads to, −1 where the motion ends.
+        leaving_low, leaving_high: (s, d) the same on all of the way to the next pose.
+        target: (s,) index in the next layer that each leads to, −1 where the motion ends.
         turns: (s, d) whole turns between where it arrives and the state of the target.
         cost: (s,) squared joint motion on the way.
         reason: why the motion ends, by configuration.
@@ -39,6 +40,8 @@ class Layer:
     states: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    leaving_low: np.ndarray
+    leaving_high: np.ndarray
     target: np.ndarray
     turns: np.ndarray
     cost: np.ndarray
@@ -51,7 +54,7 @@ def linked_layers(
     accept: Callable[[np.ndarray], np.ndarray] | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> list[Layer]:
-    """Layers of a path from the solutions (s, n_q) of its poses.
+    """Build the layers of a path from the solutions (s, n_q) of its poses.
 
     Args:
         follower: of the chain along the poses.
@@ -65,7 +68,8 @@ def linked_layers(
     steps = _steps(follower, listed)
     states = listed[0]
     for k in range(len(solutions)):
-        low, high = _windings(follower, states)
+        low, high = _windings(follower, states, states)
+        leaving = low, high
         n = len(states)
         target, turns, cost = np.full(n, -1), np.zeros_like(states), np.zeros(n)
         reason: dict[int, str] = {}
@@ -74,8 +78,9 @@ def linked_layers(
             after = listed[k + 1]
             if n:
                 advance = _with_rest(follower, k, steps[k], states[counts[k] :])
+                leaving = _windings(follower, advance.least, advance.greatest)
                 after = _link(follower, k, advance, states, after, target, turns, cost, reason, accept)
-        layers.append(Layer(states, low, high, target, turns, cost, reason))
+        layers.append(Layer(states, low, high, *leaving, target, turns, cost, reason))
         states = after
         if progress is not None:
             progress(k + 1, len(solutions))
@@ -83,7 +88,7 @@ def linked_layers(
 
 
 def _steps(follower: Follower, listed: list[np.ndarray]) -> list[Advance]:
-    """The motions of all solutions from each pose but the last to the next, integrated at once."""
+    """Integrate the motions of all solutions from each pose but the last to the next, all at once."""
     counts = [len(states) for states in listed[:-1]]
     if not counts:
         return []
@@ -94,7 +99,7 @@ def _steps(follower: Follower, listed: list[np.ndarray]) -> list[Advance]:
 
 
 def _with_rest(follower: Follower, k: int, steps: Advance, rest: np.ndarray) -> Advance:
-    """The motions of listed solutions, and of the states (s, d) that joined their layer."""
+    """Add to the motions of listed solutions those of the states (s, d) that joined their layer."""
     if not len(rest):
         return steps
     more = follower.advance(np.full(len(rest), k), rest)
@@ -115,16 +120,17 @@ def _link(follower, k, advance, states, after, target, turns, cost, reason, acce
             target[i], cost[i] = crossing.number, np.sum((crossing.state - states[i]) ** 2)
             turns[i] = whole_turns(follower.periodic, crossing.state - after[crossing.number])
             continue
+        refused = _outside(follower, advance.least[i], advance.greatest[i])
+        if refused:
+            reason[i] = refused
+            continue
         match = int(matches[i])
         if match < 0 and len(after) > solved:
             match = solved + int(_matches(follower, end[None], after[solved:])[0])
             match = match if match >= solved else -1
         if match < 0:
-            refused = _outside(follower, end)
-            if not refused and accept is not None and not asked(accept, follower.configurations(end[None]))[0]:
-                refused = "the configuration is not accepted"
-            if refused:
-                reason[i] = refused
+            if accept is not None and not asked(accept, follower.configurations(end[None]))[0]:
+                reason[i] = "the configuration is not accepted"
                 continue
             match = len(after)
             after = np.concatenate([after, end[None]])
@@ -134,7 +140,7 @@ def _link(follower, k, advance, states, after, target, turns, cost, reason, acce
 
 
 def _matches(follower: Follower, ends: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """(s,) which of the states (t, d) each end (s, d) is, whole turns aside; −1 for none."""
+    """Return indices (s,) of the states (t, d) that ends (s, d) are, modulo 2π; −1 for none."""
     if not len(after):
         return np.full(len(ends), -1)
     d = ends[:, None] - after[None]
@@ -144,18 +150,19 @@ def _matches(follower: Follower, ends: np.ndarray, after: np.ndarray) -> np.ndar
     return np.where(distance[np.arange(len(ends)), best] < SAME, best, -1)
 
 
-def _windings(follower: Follower, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _windings(follower: Follower, least: np.ndarray, greatest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the whole turns with which states (s, d), from their least to their greatest, are inside limits."""
     lower, upper = follower.box
-    low = np.ceil((lower - states - SLACK) / TURN)
-    high = np.floor((upper - states + SLACK) / TURN)
+    low = np.ceil((lower - least - SLACK) / TURN)
+    high = np.floor((upper - greatest + SLACK) / TURN)
     return np.where(follower.periodic, low, 0.0), np.where(follower.periodic, high, 0.0)
 
 
-def _outside(follower: Follower, state: np.ndarray) -> str:
-    """Which limits forbid a state in every winding."""
+def _outside(follower: Follower, least: np.ndarray, greatest: np.ndarray) -> str:
+    """Name the limits that forbid a motion between its least and greatest state in every winding."""
     lower, upper = follower.box
-    low, high = (turns[0] for turns in _windings(follower, state[None]))
-    fixed = ~follower.periodic & ((state < lower - SLACK) | (state > upper + SLACK))
+    low, high = (turns[0] for turns in _windings(follower, least[None], greatest[None]))
+    fixed = ~follower.periodic & ((least < lower - SLACK) | (greatest > upper + SLACK))
     bad = np.flatnonzero((low > high) | fixed)
     return f"limit of number {', '.join(map(str, bad + 1))} of the chain" if len(bad) else ""
 

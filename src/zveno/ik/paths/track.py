@@ -15,12 +15,14 @@ from ..newton import Lanes, lanes_of, newton
 from ..six_revolute.templates import rigid_inverse
 from .crossings import LONGEST, Crossing, crossing
 
-HALVINGS = 5
-"""A step that fails is halved this many times before it is given up."""
+FEWEST, HALVINGS = 2, 5
+"""Initial and maximum number of halvings of a step; the initial ones show joint motion between poses."""
 NEARLY_SINGULAR = 1e-3
 UNEVEN = 4.0
 """Through a change of the sign of det J, no step may be longer than this times the middle one: steps of a curve
 shrink evenly as it is refined, a hop to another branch does not."""
+NEAR_LIMIT = 0.05
+"""Distance to a limit, in radians or lengths; nearer turning points of a joint take smaller pieces."""
 PIECES = 8
 """Pieces of a jump at the ends of which deviations from the path are measured."""
 _ACCEPTED = 1e-19
@@ -36,15 +38,19 @@ class Advance(NamedTuple):
     steps: np.ndarray
     """(s, m) joint motion on the way, in radians and lengths of the arm."""
     arrived: np.ndarray
-    """(s,) whether they arrived, on the branch they started on."""
+    """(s,) True if they arrived, on the branch they started on."""
+    least: np.ndarray
+    """(s, d) the least values on the way, between poses too."""
+    greatest: np.ndarray
+    """(s, d) the greatest."""
 
 
 class Follower(Protocol):
-    """What follows configurations of a chain along given poses. A state is a configuration as it wants it."""
+    """Interface for following configurations along given poses. A state is a configuration in its own form."""
 
     @property
     def periodic(self) -> np.ndarray:
-        """(d,) which numbers of a state may change by whole turns."""
+        """(d,) True for the numbers of a state that may change by whole turns."""
         ...
 
     @property
@@ -53,31 +59,31 @@ class Follower(Protocol):
         ...
 
     def states(self, q: np.ndarray) -> np.ndarray:
-        """States (s, d) of configurations (s, n_q)."""
+        """Convert configurations (s, n_q) to states (s, d)."""
         ...
 
     def configurations(self, states: np.ndarray) -> np.ndarray:
-        """Configurations (s, n_q) of states (s, d)."""
+        """Convert states (s, d) to configurations (s, n_q)."""
         ...
 
     def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """a − b (..., m) of states, as joint motion, whole turns counted."""
+        """Return a − b (..., m) of states, as joint motion, whole turns counted."""
         ...
 
     def advance(self, k: np.ndarray, states: np.ndarray) -> Advance:
-        """States (s, d) from their poses k (s,) to the poses k + 1."""
+        """Follow states (s, d) from their poses k (s,) to the poses k + 1."""
         ...
 
     def crossing(self, k: int, state: np.ndarray, after: np.ndarray) -> Crossing | None:
-        """Which of the states (s, d) of pose k + 1 a state (d,) gets to through a singularity on the way."""
+        """Return which of the states (s, d) of pose k + 1 a state (d,) reaches through a singularity on the way."""
         ...
 
     def signs(self, k: int, states: np.ndarray) -> np.ndarray:
-        """Sign of det J at pose k where J is square, else 1."""
+        """Return the sign of det J at pose k if J is square, else 1."""
         ...
 
     def least_singular(self, k: int, states: np.ndarray) -> np.ndarray:
-        """Least singular value of J at pose k, lengths relative to the arm's; (s,)."""
+        """Return the smallest singular values (s,) of J at pose k, lengths relative to the arm's."""
         ...
 
 
@@ -103,49 +109,62 @@ class ChainFollower:
                 self._index[step.coordinate] = step.index
 
     def states(self, q: np.ndarray) -> np.ndarray:
-        """Chain coordinates (s, n)."""
+        """Return the chain coordinates (s, n)."""
         return self.problem.in_units(q[..., self._index])
 
     def configurations(self, states: np.ndarray) -> np.ndarray:
-        """Configurations (s, n_q)."""
+        """Return the configurations (s, n_q)."""
         return self.problem.to_q(self.problem.from_units(states))
 
     def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """The plain difference."""
+        """Return the plain difference."""
         return a - b
 
     def advance(self, k: np.ndarray, states: np.ndarray) -> Advance:
-        """All at once; those that fail again in twice as many pieces."""
+        """Follow all states at once; repeat those that fail, or turn back near a limit, in twice as many pieces."""
         ends, arrived = states.copy(), np.zeros(len(states), bool)
+        least, greatest = states.copy(), states.copy()
         todo = np.arange(len(states))
         before = self._signs(k, states)
-        for halvings in range(HALVINGS + 1):
+        for halvings in range(FEWEST, HALVINGS + 1):
+            if not len(todo):
+                break
             way, begin = self._way(k[todo], 2**halvings)
             x, fine = states[todo], np.ones(len(todo), bool)
-            lengths = []
+            places = [x]
             for piece in range(1, 2**halvings + 1):
                 after, good = self.step(way, begin + piece, x)
-                lengths.append(np.max(np.abs(after - x), axis=1, initial=0.0))
+                places.append(after)
                 x, fine = after, fine & good
+            lengths = np.max(np.abs(np.diff(places, axis=0)), axis=2, initial=0.0)
             turned = self._signs(k[todo] + 1, x) * before[todo] < 0
             even = np.max(lengths, axis=0) <= UNEVEN * np.median(lengths, axis=0) + 1e-9
             fine &= ~turned | (even if halvings == HALVINGS else False)
+            low, high = extremes(np.array(places))
+            if halvings < HALVINGS:
+                fine &= ~self._turns_near_limits(states[todo], x, low, high)
             ends[todo[fine]], arrived[todo[fine]] = x[fine], True
+            least[todo[fine]], greatest[todo[fine]] = low[fine], high[fine]
             todo = todo[~fine]
-            if not len(todo):
-                break
-        return Advance(ends, ends - states, arrived)
+        return Advance(ends, ends - states, arrived, least, greatest)
+
+    def _turns_near_limits(self, start: np.ndarray, end: np.ndarray, low: np.ndarray, high: np.ndarray):
+        """Return True (s,) if a joint turns back on the way so near to a limit that its place must be refined."""
+        lower, upper = self.box
+        below, above = low - lower, upper - high
+        with np.errstate(invalid="ignore"):
+            below, above = (np.where(self.periodic, (room + np.pi) % TURN - np.pi, room) for room in (below, above))
+        back = low < np.minimum(start, end) - 1e-9, high > np.maximum(start, end) + 1e-9
+        return ((back[0] & (abs(below) < NEAR_LIMIT)) | (back[1] & (abs(above) < NEAR_LIMIT))).any(axis=1)
 
     def _way(self, k: np.ndarray, pieces: int) -> tuple[Lanes, np.ndarray]:
-        """Poses from the poses k (s,) to the next ones in pieces, and where among them each begins, (s,)."""
-        if pieces == 1:
-            return self.lanes, k
+        """Return poses from the poses k (s,) to the next ones in pieces, and the index of each first one, (s,)."""
         numbers, place = np.unique(k, return_inverse=True)
         poses = [between(self.T[i], self.T[i + 1], pieces) for i in numbers]
         return lanes_of(self.problem, np.concatenate(poses)), place * (pieces + 1)
 
     def step(self, way: Lanes, pose: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Prediction by the Jacobian towards the poses, then correction; and whether that went well."""
+        """Predict by the Jacobian towards the poses, then correct; tell if that succeeded."""
         J, e = jacobians(self.problem, x, way, pose), errors(self.problem, x, way, pose)
         predicted = x - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-8), e)
         corrected, squared = newton(self.problem, predicted, way.targets[pose], way.tool, 12)
@@ -155,12 +174,12 @@ class ChainFollower:
         return np.where(np.isfinite(corrected), corrected, x), good
 
     def crossing(self, k: int, state: np.ndarray, after: np.ndarray) -> Crossing | None:
-        """By `crossings.crossing` where J is square."""
+        """Find the crossing by `crossings.crossing` if J is square."""
         square = self.problem.n == self.problem.task.n_rows
         return crossing(self, k, state, after) if square else None
 
     def signs(self, k: int, states: np.ndarray) -> np.ndarray:
-        """Sign of det J where J is square, else 1."""
+        """Return the sign of det J if J is square, else 1."""
         return self._signs(np.full(len(states), k), states)
 
     def _signs(self, k: np.ndarray, states: np.ndarray) -> np.ndarray:
@@ -169,12 +188,26 @@ class ChainFollower:
         return np.sign(np.linalg.det(jacobians(self.problem, states, self.lanes, k)))
 
     def least_singular(self, k: int, states: np.ndarray) -> np.ndarray:
-        """As the checks of solutions judge it."""
+        """Return the smallest singular values as the checks of solutions compute them."""
         return judged(self.problem, states, self.lanes, np.full(len(states), k)).least
 
 
+def extremes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return least and greatest values (...) along curves through equally spaced values (p, ...), by parabolas.
+
+    Where the parabola through three neighbours turns between them, so does the curve, nearly.
+    """
+    least, greatest = values.min(axis=0), values.max(axis=0)
+    if len(values) > 2:
+        slope, bend = 0.5 * (values[2:] - values[:-2]), values[2:] - 2.0 * values[1:-1] + values[:-2]
+        turns = abs(slope) < abs(bend)
+        at = values[1:-1] - np.where(turns, slope**2 / np.where(turns, 2.0 * bend, 1.0), 0.0)
+        least, greatest = np.minimum(least, at.min(axis=0)), np.maximum(greatest, at.max(axis=0))
+    return least, greatest
+
+
 def between(A: np.ndarray, B: np.ndarray, pieces: int) -> np.ndarray:
-    """Poses from A to B by a constant twist, (pieces + 1, 4, 4)."""
+    """Return poses from A to B by a constant twist, (pieces + 1, 4, 4)."""
     if pieces == 1:
         return np.stack([A, B])
     D = transforms.inverse(A) @ B
@@ -190,7 +223,7 @@ def jump_deviations(
     jumps: tuple[int, ...],
     states: np.ndarray,
 ) -> np.ndarray:
-    """(jumps, 2) metres and radians off the path if all joints move evenly from one pose to the next.
+    """Return deviations (jumps, 2) from the path, m and rad, if all joints move evenly from one pose to the next.
 
     Args:
         robot: the robot.
@@ -216,7 +249,7 @@ def jump_deviations(
 
 
 def _poses(robot: RobotFunctions, problem: IkProblem, q: np.ndarray) -> np.ndarray:
-    """Poses (s, 4, 4) of the frame seen from the reference at q (s, n_q)."""
+    """Return poses (s, 4, 4) of the frame seen from the reference at q (s, n_q)."""
     T = robot.forward_kinematics(q, frame=problem.frame)
     if problem.reference is None:
         return T
@@ -224,5 +257,5 @@ def _poses(robot: RobotFunctions, problem: IkProblem, q: np.ndarray) -> np.ndarr
 
 
 def whole_turns(periodic: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Whole turns (..., d) in differences of states, 0 for numbers that are not periodic."""
+    """Return whole turns (..., d) in differences of states, 0 for numbers that are not periodic."""
     return np.where(periodic, np.round(d / TURN), 0.0)

@@ -13,10 +13,10 @@ from ...robot_functions import RobotFunctions
 from ...spatial.rotations import log
 from ..ik_problem import IkProblem
 from .crossings import LONGEST, Crossing
-from .track import HALVINGS, Advance, ChainFollower, Follower, between
+from .track import FEWEST, HALVINGS, Advance, ChainFollower, Follower, between, extremes
 
 CORRECTIONS = 8
-"""Newton steps a pose."""
+"""Newton steps per pose."""
 EXACT = 1e-10
 
 
@@ -55,13 +55,13 @@ class Tangent:
         return name if mimic is None else mimic.joint
 
     def step(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """a − b (..., m) of configurations, as a velocity of the chain's joints, in solvers' units."""
+        """Return a − b (..., m) of configurations, as a velocity of the chain's joints, in solvers' units."""
         a, b = np.broadcast_arrays(a, b)
         d = self.robot.difference(b, a)[..., self.columns] / self.units
         return d - np.where(self.endless, 2 * np.pi * np.round(d / (2 * np.pi)), 0.0)
 
     def error(self, q: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Difference (s, r) of the poses at q (s, n_q) from T (4, 4), in T's axes, and its Jacobian (s, r, m)."""
+        """Return errors (s, r) of the poses at q (s, n_q) from T (4, 4), in T's axes, and Jacobians (s, r, m)."""
         problem, robot = self.problem, self.robot
         F, J = robot.forward_kinematics(q, frame=problem.frame), robot.jacobian(q, frame=problem.frame)
         J = J[..., self.columns]
@@ -96,7 +96,7 @@ class Tangent:
         )
 
     def moved(self, q: np.ndarray, step: np.ndarray) -> np.ndarray:
-        """q (s, n_q) after a step (s, m) of the chain's joints."""
+        """Return q (s, n_q) after a step (s, m) of the chain's joints."""
         v = np.zeros((len(q), self.robot.n_v))
         v[:, self.columns] = step * self.units
         return self.robot.integrate(q, v)
@@ -115,41 +115,52 @@ class BallFollower:
 
     def __init__(self, robot: RobotFunctions, problem: IkProblem, T: np.ndarray):
         self.tangent, self.T = Tangent(robot, problem), T
-        mechanism = problem.mechanism
-        self.periodic: np.ndarray = np.zeros(mechanism.n_q, bool)
-        self.box: tuple[np.ndarray, np.ndarray] = mechanism.lower, mechanism.upper
+        n_q = problem.mechanism.n_q
+        self.periodic: np.ndarray = np.zeros(n_q, bool)
+        self.box: tuple[np.ndarray, np.ndarray] = np.full(n_q, -np.inf), np.full(n_q, np.inf)
+        for step in problem.steps:
+            if step.index is not None:
+                self.box[0][step.index] = problem.lower[step.coordinate]
+                self.box[1][step.index] = problem.upper[step.coordinate]
 
     def states(self, q: np.ndarray) -> np.ndarray:
-        """A state is q itself."""
+        """Return q: a state is q itself."""
         return q
 
     def configurations(self, states: np.ndarray) -> np.ndarray:
-        """A state is q itself."""
+        """Return the states: a state is q itself."""
         return states
 
     def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """As a velocity of the chain's joints."""
+        """Return the difference as a velocity of the chain's joints."""
         return self.tangent.step(a, b)
 
     def advance(self, k: np.ndarray, states: np.ndarray) -> Advance:
-        """One by one, in more and more pieces until it works."""
+        """Follow states one by one, in more and more pieces until it works."""
         ends, arrived = states.copy(), np.zeros(len(states), bool)
+        least, greatest = states.copy(), states.copy()
         for i, (number, q) in enumerate(zip(k, states, strict=True)):
-            ends[i], arrived[i] = self._advanced(q, self.T[number], self.T[number + 1])
-        return Advance(ends, self.difference(ends, states), arrived)
+            way = self._advanced(q, self.T[number], self.T[number + 1])
+            if len(way):
+                ends[i], arrived[i] = way[-1], True
+                least[i], greatest[i] = extremes(way)
+        return Advance(ends, self.difference(ends, states), arrived, least, greatest)
 
-    def _advanced(self, q: np.ndarray, A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, bool]:
-        for halvings in range(HALVINGS + 1):
-            now, fine = q, True
+    def _advanced(self, q: np.ndarray, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Return configurations (p, n_q) on the way from pose A to pose B; none if not found."""
+        for halvings in range(FEWEST, HALVINGS + 1):
+            way, fine = [q], True
             for target in between(A, B, 2**halvings)[1:]:
-                last, now = now, self._corrected(now, target)
+                now = self._corrected(way[-1], target)
                 close = np.abs(self.tangent.error(now[None], target)[0]).max() < EXACT
-                fine = bool(close and np.abs(self.tangent.step(now, last)).max() <= LONGEST / 2**halvings)
+                short = np.abs(self.tangent.step(now, way[-1])).max() <= LONGEST / 2**halvings
+                fine = bool(close and short and self.tangent.problem.balls_inside(now))
+                way.append(now)
                 if not fine:
                     break
             if fine:
-                return now, True
-        return q, False
+                return np.array(way)
+        return np.zeros((0, len(q)))
 
     def _corrected(self, q: np.ndarray, target: np.ndarray) -> np.ndarray:
         for _ in range(CORRECTIONS):
@@ -160,23 +171,23 @@ class BallFollower:
         return q
 
     def crossing(self, k: int, state: np.ndarray, after: np.ndarray) -> Crossing | None:
-        """None: a motion through a singularity of a chain with balls is a jump."""
+        """Return None: a motion through a singularity of a chain with balls is a jump."""
         return None
 
     def signs(self, k: int, states: np.ndarray) -> np.ndarray:
-        """Sign of det J where J is square, else 1."""
+        """Return the sign of det J if J is square, else 1."""
         if not len(states):
             return np.ones(0)
         J = self.tangent.error(states, self.T[k])[1]
         return np.sign(np.linalg.det(J)) if J.shape[1] == J.shape[2] else np.ones(len(states))
 
     def least_singular(self, k: int, states: np.ndarray) -> np.ndarray:
-        """Of the task's Jacobian."""
+        """Return the smallest singular value of the task's Jacobian."""
         return np.linalg.svd(self.tangent.error(states, self.T[k])[1], compute_uv=False)[:, -1]
 
 
 def follower_for(robot: RobotFunctions, problem: IkProblem, T: np.ndarray) -> Follower:
-    """What follows configurations of a chain along poses (N, 4, 4)."""
+    """Return the follower of configurations of a chain along poses (N, 4, 4)."""
     return BallFollower(robot, problem, T) if problem.has_balls else ChainFollower(problem, T)
 
 

@@ -11,7 +11,7 @@ from .families import SAMPLE, Curve
 
 
 def within_limits(problem: IkProblem, curve: Curve) -> tuple[list[tuple[np.ndarray, bool]], bool]:
-    """The parts of a curve that limits leave, (points, closed) each, at most `SAMPLE` points of one; certainty.
+    """Return the parts of a curve that limits leave, (points, closed) each, at most `SAMPLE` points; and certainty.
 
     A straight curve is cut exactly. Of another, a part shorter than its spacing may go unseen: then it is not
     certain that nothing else is inside.
@@ -34,7 +34,7 @@ def within_limits(problem: IkProblem, curve: Curve) -> tuple[list[tuple[np.ndarr
 
 
 def _straight_parts(problem: IkProblem, curve: Curve) -> list[tuple[np.ndarray, bool]]:
-    """Ranges of t in which x[0] + t · direction is within limits, whole turns aside, sampled."""
+    """Sample the ranges of t in which x[0] + t · direction is within limits, modulo 2π."""
     start, direction = curve.x[0], curve.direction
     assert direction is not None
     lower, upper = problem.box
@@ -71,11 +71,11 @@ def _straight_parts(problem: IkProblem, curve: Curve) -> list[tuple[np.ndarray, 
 
 
 def _spread(points: np.ndarray) -> np.ndarray:
-    """At most `SAMPLE` points of a path, spread evenly; they are points of the path itself, so still solutions."""
+    """Return at most `SAMPLE` points of a path, spread evenly; they are points of the path, so still solutions."""
     return points[_evenly(len(points))]
 
 
 @lru_cache(maxsize=64)
 def _evenly(n: int) -> np.ndarray:
-    """At most `SAMPLE` numbers below n, spread evenly, the first and the last among them."""
+    """Return at most `SAMPLE` numbers below n, spread evenly, the first and the last among them."""
     return np.round(np.linspace(0, n - 1, min(SAMPLE, n))).astype(int)  # steps of 1 or more: each number once

@@ -30,7 +30,7 @@ NEAR_CROSSING = 0.1
 SAMPLE = 16
 """Points kept of a curve."""
 SHORTEST = 10
-"""A curve of fewer steps that neither closes nor ends at a limit is none: a continuum has no other end."""
+"""A curve of fewer steps that neither closes nor ends at a limit is rejected: a continuum has no other end."""
 ON_CURVE = EPSILON / SAME
 """Metres (for arms of up to some metres) and radians by which points of a straight continuum may miss the pose.
 
@@ -46,37 +46,37 @@ class Curve(NamedTuple):
     """A curve of solutions, in the chain's units, limits of turning coordinates disregarded."""
 
     x: np.ndarray
-    """(s, n), in order; neighbours are no further apart than `spacing`."""
+    """(s, n), in order; neighbours are at most `spacing` apart."""
     closed: bool
     dimension: int
     spacing: float = STEP
     direction: np.ndarray | None = None
     """(n,) of −1, 0 and 1 where the curve is x[0] + t · direction, a whole turn of t."""
     whole: bool = True
-    """Whether it was followed to its ends."""
+    """True if it was followed to its ends."""
 
 
 class Continua(NamedTuple):
-    """What the singular solutions of one pose are."""
+    """Classified singular solutions of one pose."""
 
     curves: list[Curve]
     member: np.ndarray
-    """(s,) whether a solution lies on one of the curves."""
+    """(s,) True if a solution lies on one of the curves."""
     isolated: list[Singular]
     blurred: list[np.ndarray]
     """Each (n,) the best of an arc whose points meet the pose to rounding, on a curve whose other points do not.
 
-    Somewhere on the arc may be a solution; members are what else was found of it."""
+    Somewhere on the arc may be a solution; members are other points found on it."""
     doubtful: bool
-    """Whether something looked like a continuum, and could not be followed."""
+    """True if something looked like a continuum, and could not be followed."""
     all_straight: bool
-    """Whether every curve is a straight line that no other continuum comes near: then none is missing."""
+    """True if every curve is a straight line that no other continuum comes near: then none is missing."""
 
 
 def families_of(
     problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, least: np.ndarray, straight: bool = False
 ) -> Continua:
-    """The continua among the solutions x (s, n) of one pose, and the isolated ones with a singular Jacobian.
+    """Find the continua among the solutions x (s, n) of one pose, and the isolated singular ones.
 
     Where the second order does not tell, a solution is moved along the Jacobian's kernel: by a whole turn where
     the kernel is a straight line, else by a little and corrected. On a continuum it stays where it was moved to.
@@ -125,7 +125,7 @@ def families_of(
 
 
 def _between(problem: IkProblem, lanes: Lanes, pose: int, isolated: list[Singular], arcs: bool) -> list[Singular]:
-    """Those that only lie between solutions, on curves of which others, or arcs, meet the pose to rounding."""
+    """Return those that only lie between solutions, on curves where others, or arcs, meet the pose to rounding."""
     open_ones = [root for root in isolated if root.kind == "open"]
     if not open_ones:
         return []
@@ -135,7 +135,7 @@ def _between(problem: IkProblem, lanes: Lanes, pose: int, isolated: list[Singula
 
 
 def _is_arc(problem: IkProblem, lanes: Lanes, pose: int, curve: Curve) -> bool:
-    """Whether neighbours are no isolated solutions: too many, or what lies between them meets the pose as well."""
+    """Return True if neighbours are not isolated: too many, or the points between them meet the pose as well."""
     if len(curve.x) > SHORTEST:
         return True
     middles = 0.5 * (curve.x[1:] + curve.x[:-1])
@@ -143,14 +143,14 @@ def _is_arc(problem: IkProblem, lanes: Lanes, pose: int, curve: Curve) -> bool:
 
 
 def _best(problem: IkProblem, lanes: Lanes, pose: int, arc: Curve) -> np.ndarray:
-    """The middle (n,) of those points of an arc that meet the pose best; which of them does is made of rounding."""
+    """Return the middle (n,) of the points of an arc that meet the pose best; rounding decides among them."""
     miss = np.abs(errors(problem, arc.x, lanes, np.full(len(arc.x), pose))).max(axis=1)
     best = np.flatnonzero(miss <= 2.0 * max(miss.min(), EPSILON))
     return arc.x[best[len(best) // 2]]
 
 
 def _straight(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel: np.ndarray) -> Curve | None:
-    """The continuum along a kernel in which turning coordinates move equally fast, as in an aligned wrist."""
+    """Find the continuum along a kernel in which revolute joints move equally fast, as in an aligned wrist."""
     if len(kernel) != 1:
         return None
     v = kernel[0] / np.abs(kernel[0]).max()
@@ -166,7 +166,7 @@ def _straight(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel
 
 
 def _crossing_lines(problem: IkProblem, lanes: Lanes, pose: int, points: np.ndarray) -> list[Curve]:
-    """Straight continua that cross a curve through points (s, n): two coordinates turn as one where it crosses.
+    """Find straight continua that cross a curve through points (s, n): two joints turn as one where it crosses.
 
     There a second singular value vanishes.
     """
@@ -193,14 +193,14 @@ def _crossing_lines(problem: IkProblem, lanes: Lanes, pose: int, points: np.ndar
 
 @lru_cache(maxsize=64)
 def _together(problem: IkProblem) -> np.ndarray:
-    """(d, n) all directions in which two coordinates turn equally fast, one way or against each other."""
+    """Return all directions (d, n) in which two coordinates turn equally fast, one way or against each other."""
     unit = np.eye(problem.n)
     pairs = itertools.combinations(np.flatnonzero(problem.turning), 2)
     return np.array([unit[i] + sign * unit[j] for i, j in pairs for sign in (1.0, -1.0)]).reshape(-1, problem.n)
 
 
 def _bent(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction: np.ndarray) -> Curve | None:
-    """A continuum beside x + t · direction: where others pass near without crossing, it is nearly straight."""
+    """Find a continuum beside x + t · direction: where others pass near without crossing, it is nearly straight."""
     points = x + direction * (TURN * np.arange(SAMPLE) / SAMPLE)[:, None]
     on, solves = _corrected(problem, lanes, pose, points)
     if not solves.all() or np.abs(on - points).max() > BENT:
@@ -211,7 +211,7 @@ def _bent(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction:
 def _onto_line(
     problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, direction: np.ndarray, steps: int = 6
 ) -> np.ndarray | None:
-    """x moved to where x + t · direction solves the pose at four t together, by Gauss–Newton.
+    """Move x to where x + t · direction solves the pose at four t together, by Gauss–Newton.
 
     None where one of the four misses the pose by so much that no solution is within `BENT` of it.
     """
@@ -225,7 +225,7 @@ def _onto_line(
 
 
 def _free_direction(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, kernel: np.ndarray):
-    """A direction of the kernel (d, n) in which the solution can really move, and in how many it can."""
+    """Return a direction of the kernel (d, n) in which the solution can really move, and the number of them."""
     probes = np.concatenate([x + PROBE * kernel, x - PROBE * kernel])
     back, solves = _corrected(problem, lanes, pose, probes)
     away = np.linalg.norm(back - x, axis=1)
@@ -239,7 +239,7 @@ def _free_direction(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, 
 
 
 def _corrected(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Points (s, n) moved to solutions, and whether each meets the pose as far as rounding of the pose tells.
+    """Move points (s, n) to solutions, and tell if each meets the pose up to rounding of the pose.
 
     Where solutions are isolated but nearly singular, points between them miss by little, yet by more than that.
     """
@@ -250,7 +250,7 @@ def _corrected(problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray) -> tu
 def _across(
     problem: IkProblem, lanes: Lanes, pose: int, x: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same by steps across a continuum: what is left then cannot be corrected but by leaving the point."""
+    """Move points by steps across a continuum: the rest cannot be corrected but by leaving the point."""
     which = np.full(len(x), pose)
     for _ in range(steps):
         J, e = jacobians(problem, x, lanes, which), errors(problem, x, lanes, which)
@@ -261,7 +261,7 @@ def _across(
 def _followed(
     problem: IkProblem, lanes: Lanes, pose: int, start: np.ndarray, direction: np.ndarray, dimension: int
 ) -> tuple[Curve, str]:
-    """The curve through `start`, and the worst of what ends it; a continuum is neither "lost" soon nor "missed"."""
+    """Follow the curve through `start`; return its worst end: a continuum is neither "lost" soon nor "missed"."""
     halves, ends = [], []
     for sign in (1.0, -1.0):
         points, end = _one_way(problem, lanes, pose, start, sign * direction)
@@ -275,9 +275,9 @@ def _followed(
 
 
 def _one_way(problem: IkProblem, lanes: Lanes, pose: int, start: np.ndarray, direction: np.ndarray):
-    """Points up to `STEP` apart, and how they end.
+    """Return points up to `STEP` apart, and how they end.
 
-    "closed", at a "limit" of a coordinate that slides, "long", "lost", or where what is ahead "missed" the pose.
+    "closed", at a "limit" of a prismatic joint, "long", "lost", or where the points ahead "missed" the pose.
     """
     points, heading, gone = [start], direction / np.linalg.norm(direction), 0.0
     lower, upper = problem.box
@@ -303,7 +303,7 @@ def _one_way(problem: IkProblem, lanes: Lanes, pose: int, start: np.ndarray, dir
 
 
 def _on(problem: IkProblem, curve: Curve, x: np.ndarray) -> np.ndarray:
-    """Which points x (s, n) lie on a curve."""
+    """Return True for the points x (s, n) that lie on a curve."""
     if curve.direction is None:
         return np.array(
             [bool(near(problem, curve.x, point, 0.75 * curve.spacing).any()) for point in x], dtype=bool

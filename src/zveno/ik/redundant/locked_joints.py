@@ -1,4 +1,4 @@
-"""Joints that their limits hold at one value are no joints: they are taken out of a redundant chain."""
+"""Locked joints: joints that their limits hold at one value are taken out of a redundant chain."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LOCKED = 1e-9
 
 @lru_cache(maxsize=32)
 def without_locked(problem: IkProblem) -> IkProblem:
-    """The problem of the joints that can move, as far as it is redundant; the others stay at their values.
+    """Return the problem of the joints that can move, as far as it is redundant; the others stay at their values.
 
-    What is left of a seven-joint arm with one joint locked is an arm of six, which has exact methods.
+    A seven-joint arm with one joint locked is an arm of six, which has exact methods.
     """
     lower, upper = problem.box
     locked = [int(k) for k in np.flatnonzero(upper - lower <= LOCKED)][: problem.redundancy]
@@ -44,4 +44,5 @@ def without_locked(problem: IkProblem) -> IkProblem:
         upper=problem.upper[rest],
         held=held,
         origin=problem.origin or problem,
+        model=None,
     )

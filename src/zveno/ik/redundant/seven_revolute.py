@@ -17,11 +17,11 @@ from ..six_revolute.templates import chain, rigid_inverse
 from .slices import Sliced
 
 GENERIC = 0.3819
-"""Where in its range the held joint is put while a template is chosen: no angle that geometry makes special."""
+"""Place of the held joint in its range while a template is chosen: not an angle that geometry makes special."""
 
 
 def applies(problem: IkProblem, coordinate: int) -> bool:
-    """Seven revolute joints of their own, a whole pose, and a joint without which six still reach poses."""
+    """Return True for seven revolute joints of their own, a whole pose, and a joint that six can do without."""
     if not is_seven(problem):
         return False
     generic = _generic(problem, coordinate)
@@ -29,7 +29,7 @@ def applies(problem: IkProblem, coordinate: int) -> bool:
 
 
 def closed_form(problem: IkProblem, coordinate: int) -> Form | None:
-    """The closed form that slices of a joint have in general, None if they have none or reach no pose."""
+    """Return the closed form that slices of a joint generally have, None if they have none or reach no pose."""
     if not is_seven(problem):
         return None
     generic = _generic(problem, coordinate)
@@ -37,12 +37,12 @@ def closed_form(problem: IkProblem, coordinate: int) -> Form | None:
 
 
 def is_seven(problem: IkProblem) -> bool:
-    """Seven revolute joints of their own and a whole pose."""
+    """Return True for seven revolute joints of their own and a whole pose."""
     return problem.kinds == "RRRRRRR" and problem.simple and problem.task.is_pose
 
 
 def solve_slices(problem: IkProblem, T: np.ndarray, coordinate: int, values: np.ndarray) -> Sliced:
-    """All solutions of k poses (k, 4, 4) with one joint at each of the values, inside limits.
+    """Find all solutions of k poses (k, 4, 4) with one joint at each of the values, inside limits.
 
     All slices of all poses are one batch: the arms differ in one link, which the kernels take as an input. Where a
     value is special, so that the template chosen for the others is of no use, the slice is set up by itself.
@@ -66,7 +66,7 @@ def solve_slices(problem: IkProblem, T: np.ndarray, coordinate: int, values: np.
 
 
 def _solved(cuts: Cuts, cut: np.ndarray, X: np.ndarray, allowed) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of targets (n,), and solutions (n, 6), of targets X that belong to the slices `cut`.
+    """Return numbers of targets (n,), and solutions (n, 6), of targets X that belong to the slices `cut`.
 
     Closed forms where slices have one; the general method elsewhere, and where branches of a closed form meet.
     """
@@ -95,7 +95,7 @@ def _solved(cuts: Cuts, cut: np.ndarray, X: np.ndarray, allowed) -> tuple[np.nda
 
 
 def explain(problem: IkProblem, coordinate: int, slices: int) -> str:
-    """The route of slices, in sentences."""
+    """Describe the route of slices in sentences."""
     names = [step.joint for step in problem.steps]
     rest = names[:coordinate] + names[coordinate + 1 :]
     generic = _generic(problem, coordinate)
@@ -105,7 +105,7 @@ def explain(problem: IkProblem, coordinate: int, slices: int) -> str:
 
 
 def held(problem: IkProblem, coordinate: int, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Arms of six with a joint held at values (n,): first transforms, links and last transforms, (n, ...)."""
+    """Return arms of six with a joint held at values (n,): first transforms, links, last transforms, (n, ...)."""
     C = np.broadcast_to(problem.constants, (len(values), 8, 4, 4))
     Z = np.zeros((len(values), 4, 4))
     Z[:, 0, 0] = Z[:, 1, 1] = np.cos(values)
@@ -129,7 +129,7 @@ class Generic:
 
     @cached_property
     def mobile(self) -> bool:
-        """Whether it has a regular configuration."""
+        """True if it has a regular configuration."""
         return mobile(np.ascontiguousarray(self.links[1:, :3]))
 
     @cached_property
@@ -143,12 +143,12 @@ class Cuts:
     """Slices: arms that differ in the angle of the held joint.
 
     Attributes:
-        first: (n, 4, 4), inverse of what is before the first joint.
+        first: (n, 4, 4), inverse of the transform before the first joint.
         links: (n, 6, 4, 4).
-        last: (n, 4, 4), inverse of what is after the last joint.
+        last: (n, 4, 4), inverse of the transform after the last joint.
         generic: the arm with the joint held elsewhere.
         form: those with the closed form that the generic one has, stacked.
-        place: (n,) where a slice is among them; −1 if it is not.
+        place: (n,) index of a slice among them; −1 if it is not.
     """
 
     first: np.ndarray
@@ -165,7 +165,7 @@ class Cuts:
 
     @cached_property
     def special(self) -> np.ndarray:
-        """(n,) whether the template chosen for the others is of no use to a slice."""
+        """(n,) True for slices that the template chosen for the others cannot solve."""
         return _special(self.arms)
 
 
@@ -190,7 +190,7 @@ def _slices(problem: IkProblem, coordinate: int, values: tuple[float, ...]) -> C
 
 
 def _special(arms: Arm, n: int = 2) -> np.ndarray:
-    """(slices,) whether the first template is sure of none of n random targets."""
+    """Return True (slices,) if the first template certifies none of n random targets."""
     which = np.arange(len(arms.L)).repeat(n)
     q = np.random.default_rng(1).uniform(-np.pi, np.pi, (len(which), 6))
     solutions = arms.of(which).first(chain(arms.L[which], q))

@@ -1,8 +1,8 @@
-"""Which joint of a redundant chain is sliced, at how many values, and what solves the slices."""
+"""Choice of the sliced joint of a redundant chain, of the number of slices, and of their solver."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,10 +12,10 @@ from ..checks.judgement import jacobians
 from ..ik_problem import IkProblem
 from ..newton import Lanes, lanes_of
 from . import seven_revolute, slices
-from .slices import LINK, Sliced, named_coordinates
+from .slices import LINK, Sliced, named_coordinate
 
 DEFAULT_SLICES = 16
-"""Of the joint that moves most in self-motions."""
+"""Default number of slices of the joint that moves most in self-motions."""
 SLICING_METHODS = ("auto", "scan")
 """Those of `solve_ik` that slice redundant chains."""
 MOVING, NARROW = 0.1, 0.25
@@ -32,22 +32,22 @@ class SlicedJoint(NamedTuple):
 
     Attributes:
         coordinate: its number in the chain.
-        slices: at how many values, unless the user says it.
+        slices: default number of values.
     """
 
     coordinate: int
     slices: int
 
 
-def sliced_joint(problem: IkProblem, names: str | Sequence[str] | None = None) -> SlicedJoint:
-    """The joint named; else a narrow one, one whose slices have a closed form, or the one that moves most."""
-    if names is not None:
-        return SlicedJoint(named_coordinates(problem, names)[0], DEFAULT_SLICES)
+def sliced_joint(problem: IkProblem, name: str | None = None) -> SlicedJoint:
+    """Choose the joint named; else a narrow one, one with closed-form slices, or the one that moves most."""
+    if name is not None:
+        return SlicedJoint(named_coordinate(problem, name), DEFAULT_SLICES)
     return _chosen(problem)
 
 
 def slices_of_sample(problem: IkProblem, slices: int | None, method: str) -> int | None:
-    """At how many values a redundant joint is solved where a sample will do: whole self-motions take long.
+    """Return the number of values of a redundant joint if a sample is enough: whole self-motions take long.
 
     None where the method does not slice; a number that the user gave stays, and is then refused.
     """
@@ -56,7 +56,7 @@ def slices_of_sample(problem: IkProblem, slices: int | None, method: str) -> int
 
 
 def solver_of_slices(problem: IkProblem, coordinate: int, method: str) -> tuple[str, Callable[..., Sliced]]:
-    """Name of what solves slices of a joint, and its function of problem, poses, coordinate and values."""
+    """Return the name of the slice solver, and its function of problem, poses, coordinate and values."""
     if method == "auto" and seven_revolute.applies(problem, coordinate):
         return "six_revolute", seven_revolute.solve_slices
     return "scan", slices.solve_slices
@@ -64,7 +64,7 @@ def solver_of_slices(problem: IkProblem, coordinate: int, method: str) -> tuple[
 
 @lru_cache(maxsize=32)
 def _chosen(problem: IkProblem) -> SlicedJoint:
-    """Slices of a wide joint may all miss the few solutions that a narrow one allows; those of that one do not.
+    """Choose a narrow joint first: slices of a wide one may all miss the few solutions that a narrow one allows.
 
     Slices of a joint that moves less in self-motions are further apart on them, so there are more of them: as many
     as leave no larger part of self-motions with neighbours too far apart to be joined.
@@ -79,7 +79,7 @@ def _chosen(problem: IkProblem) -> SlicedJoint:
     moved = rates / rates.max(axis=1, keepdims=True)
 
     def broken(k: int, slices: int) -> float:
-        """Part of self-motions on which neighbouring slices of joint k are further apart than `LINK`."""
+        """Return the part of self-motions on which neighbouring slices of joint k are further apart than `LINK`."""
         return float((moved[:, k] * slices * LINK < upper[k] - lower[k]).mean())
 
     for finer in range(1, FINER + 1):
@@ -91,7 +91,7 @@ def _chosen(problem: IkProblem) -> SlicedJoint:
 
 
 def _rates(problem: IkProblem, lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """(N_RANDOM, n) how much of a self-motion each coordinate moves, at random configurations."""
+    """Return the share (N_RANDOM, n) of each coordinate in a self-motion, at random configurations."""
     x = np.random.default_rng(0).uniform(lower, upper, (N_RANDOM, problem.n))
     targets = np.broadcast_to(np.eye(3, 4), (N_RANDOM, 3, 4))
     lanes = Lanes(np.ascontiguousarray(targets), lanes_of(problem, np.eye(4)[None]).tool)
@@ -99,5 +99,5 @@ def _rates(problem: IkProblem, lower: np.ndarray, upper: np.ndarray) -> np.ndarr
 
 
 def _median(values: np.ndarray) -> np.ndarray:
-    """The middle value along the first axis; `numpy.median` would first import masked arrays, for 30 ms."""
+    """Return the median along the first axis; `numpy.median` would first import masked arrays, for 30 ms."""
     return np.sort(values, axis=0)[len(values) // 2]

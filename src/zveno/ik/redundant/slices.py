@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -32,26 +31,19 @@ class Sliced(NamedTuple):
     """(s, n), chain units."""
 
 
-def named_coordinates(problem: IkProblem, names: str | Sequence[str]) -> tuple[int, ...]:
-    """The coordinates of joints by name, as many as are redundant."""
+def named_coordinate(problem: IkProblem, name: str) -> int:
+    """Return the coordinate of the joint that the user names."""
     known = {step.joint: step.coordinate for step in problem.steps}
-    for name in (names := [names] if isinstance(names, str) else list(names)):
-        if name not in known:
-            raise unknown_name("joint of this chain", name, known)
-    named = tuple(dict.fromkeys(known[name] for name in names))
-    if len(named) != problem.redundancy:
-        raise ShapeError(
-            f"{len(named)} joints are named, and {problem.redundancy} coordinates are redundant",
-            element="redundant",
-        )
-    return named
+    if name not in known:
+        raise unknown_name("joint of this chain", name, known)
+    return known[name]
 
 
 def slice_values(problem: IkProblem, coordinate: int, count: int) -> np.ndarray:
-    """`count` values over the range of a coordinate; both limits are among them unless it goes round."""
+    """Return `count` values over the range of a coordinate; both limits are among them unless it goes round."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ShapeError(
-            f"{count!r} is not a number of slices", element="slices", remedy="Give a whole number from 1"
+            f"{count!r} is not a number of samples", element="samples", remedy="Give a whole number from 1"
         )
     lower, upper = problem.span[0][coordinate], problem.span[1][coordinate]
     if np.isinf(problem.upper[coordinate] - problem.lower[coordinate]):
@@ -65,7 +57,7 @@ def _tables(problem: IkProblem, coordinate: int, values: tuple[float, ...]) -> t
 
 
 def solve_slices(problem: IkProblem, T: np.ndarray, coordinate: int, values: np.ndarray) -> Sliced:
-    """All solutions of k poses (k, 4, 4) with one coordinate at each of the values."""
+    """Find all solutions of k poses (k, 4, 4) with one coordinate at each of the values."""
     lanes = lanes_of(problem, T)
     pose, cut, seeds = [], [], []
     for s, table in enumerate(_tables(problem, coordinate, tuple(values.tolist()))):
@@ -110,7 +102,7 @@ def _unique(problem: IkProblem, slices: int, pose, cut, x) -> Sliced:
 def linked(
     problem: IkProblem, sliced: Sliced, pose: int, slices: int, around: bool
 ) -> list[tuple[np.ndarray, bool]]:
-    """The solutions of one pose as curves through the slices: indices into `sliced` in order, and whether closed.
+    """Link the solutions of one pose to curves through the slices: indices into `sliced` in order, and if closed.
 
     A solution continues in the solution of the next slice that is nearest to it, if each is the other's nearest.
     """
@@ -143,7 +135,7 @@ def linked(
 
 
 def free_dimension(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarray) -> int:
-    """Dimension of the self-motion at solutions x (s, n): the commonest one."""
+    """Return the commonest dimension of the self-motion at solutions x (s, n)."""
     if not len(x):
         return problem.redundancy
     J = jacobians(problem, x[:64], lanes, pose[:64])

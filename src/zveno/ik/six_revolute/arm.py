@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.door import compiled
+from ...kernels.compile import compiled
 from ..clock import time_is_over
 from . import roots
 from .back_substitution import from_root, from_vector, shift_matrix
@@ -35,7 +35,7 @@ class ArmSolutions:
     """Solutions of a batch of k targets, flat.
 
     Attributes:
-        pose: which target each solution is of, (n,), ascending.
+        pose: index of the target of each solution, (n,), ascending.
         q: solutions, (n, 6), any whole turns.
         sure: (k,) booleans: every root of the polynomial is simple and accounted for.
         settled: (k,) booleans: accounted for, though some may be double.
@@ -69,7 +69,7 @@ class Arm:
 
     Args:
         links: L1 … L5 in links[1:], (6, 4, 4): the chain is Rz(q0) L1 Rz(q1) … L5 Rz(q5).
-        joints: how many of them are scanned; solutions may all have the same angle at the others.
+        joints: number of them that are scanned; solutions may all have the same angle at the others.
         seed: of the random numbers that set-up draws.
     """
 
@@ -87,7 +87,7 @@ class Arm:
         )
 
     def on(self, links: np.ndarray) -> Arm:
-        """Arms of the same kind, links (n, 6, 4, 4), one for each target: nothing is chosen anew."""
+        """Return arms of the same type, links (n, 6, 4, 4), one per target: nothing is chosen anew."""
         other = copy(self)
         other.L = links.copy()
         other.L[..., :3, 3] *= self.scale
@@ -96,7 +96,7 @@ class Arm:
         return other
 
     def of(self, which: np.ndarray) -> Arm:
-        """Some of several arms, perhaps repeatedly, one for each target."""
+        """Return some of several arms, perhaps repeatedly, one per target."""
         other = copy(self)
         other.L, other._inner = self.L[which], self._inner[which]
         other.chosen = _Later(lambda e: e.of(which), self.chosen)
@@ -104,11 +104,11 @@ class Arm:
 
     @property
     def solvable(self) -> bool:
-        """Whether some template serves this geometry."""
+        """True if some template serves this geometry."""
         return bool(self.chosen)
 
     def _choose(self, templates: list[Eliminated], rng: np.random.Generator, n: int = 24) -> list[Eliminated]:
-        """The template that finds most on random targets, then the least flat; others after it, on other joints.
+        """Choose the template that finds most on random targets, then the least flat; then others, on other joints.
 
         Kernels of several dimensions cost more, so such templates are tried only where the others leave doubts.
         """
@@ -132,7 +132,7 @@ class Arm:
         return chosen
 
     def solve(self, X: np.ndarray, allowed: Any = None) -> ArmSolutions:
-        """All solutions of targets X (k, 4, 4), each C0⁻¹ T Cn⁻¹ in the arm's own lengths.
+        """Find all solutions of targets X (k, 4, 4), each C0⁻¹ T Cn⁻¹ in the arm's own lengths.
 
         Args:
             X: targets.
@@ -158,11 +158,11 @@ class Arm:
         )
 
     def first(self, X: np.ndarray) -> ArmSolutions:
-        """What the first template alone says of targets X (k, 4, 4) in scaled lengths."""
+        """Solve targets X (k, 4, 4), in scaled lengths, by the first template alone."""
         return self._run(self.chosen[0], X)
 
     def _solve(self, X, allowed, which: Any = slice(None)) -> ArmSolutions:
-        """Some of the targets; poses are counted among them."""
+        """Solve some of the targets; poses are counted among them."""
         first = self._run(self.chosen[0], X, allowed, which)
         certain = self.chosen[0].dimension <= CERTAIN_DIMENSION
         if certain and np.count_nonzero(first.sure) == len(first.sure):
@@ -177,11 +177,11 @@ class Arm:
             settled[again[more.settled]] += 1
             sure[again[more.sure]] = e.dimension <= CERTAIN_DIMENSION
             again = again[~more.sure]
-        # Near double roots no polynomial is sure by itself; two on different joints that agree will do.
+        # Near double roots no polynomial is certain by itself; two on different joints that agree are enough.
         return ArmSolutions(pose, q, sure | (settled > 1), settled > 0)
 
     def _run(self, e: Eliminated, X: np.ndarray, allowed=None, which: Any = slice(None), rate: list | None = None):
-        """One template on targets in scaled lengths, or on some of them; flatness is added to `rate` if given."""
+        """Run one template on targets in scaled lengths, or on some; flatness is added to `rate` if given."""
         if not isinstance(which, slice):
             e, X = e.of(which), X[which]
         L = self._inner if self._inner.ndim == 3 else self._inner[which]
@@ -213,14 +213,14 @@ class Arm:
 
     @staticmethod
     def _nothing(k: int, c, isolated: roots.Roots, rate: list | None) -> ArmSolutions:
-        """The answer of k polynomials without any root."""
+        """Return the answer of k polynomials without any root."""
         if rate is not None:
             rate.append(roots.flatness(c, isolated))
         return ArmSolutions(np.zeros(0, int), np.zeros((0, 6)), np.ones(k, bool), np.ones(k, bool))
 
 
 def _candidates(e: Eliminated, E, links, isolated: roots.Roots) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Numbers of roots (n,) and candidates (n, 2, 6), NaN where there is none.
+    """Return numbers of roots (n,) and candidates (n, 2, 6), NaN where there is none.
 
     Third, (roots,) whether one needs a solution to be trusted; None where none does and all are simple.
 
@@ -263,7 +263,7 @@ def _shift_matrix(dimension: int):
 
 
 def _at_simple(e: Eliminated, E, links, isolated: roots.Roots):
-    """Roots with a kernel of one dimension: candidates (n, 2, 6), defects (n,) and last pivots (n,)."""
+    """Return candidates (n, 2, 6), defects (n,) and last pivots (n,) of roots with a one-dimensional kernel."""
     scan, kernel = e.template.scan, _from_root()
     if len(E) == 1:
         with np.errstate(all="ignore"):
@@ -281,7 +281,7 @@ def _at_simple(e: Eliminated, E, links, isolated: roots.Roots):
 
 
 def _at_multiple(e: Eliminated, E, links, isolated: roots.Roots, numbers, dimension: int):
-    """The same for the roots `numbers` with kernels of several dimensions: up to as many candidates each."""
+    """Return the same for the roots `numbers` with kernels of several dimensions: up to as many candidates each."""
     pose, y = isolated.pose[numbers], isolated.y[numbers]
     with np.errstate(all="ignore"):
         V, C = _shift_matrix(dimension)(E[pose], y)
@@ -302,7 +302,7 @@ def _mark():
 
 
 def merged(pose: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Solutions in order of their poses, each once; what comes of a pose does not depend on the others.
+    """Sort solutions by their poses, each once; the result of a pose does not depend on the others.
 
     One number made of all angles tells nearly all apart; those near in it are compared in full.
     """
@@ -325,7 +325,7 @@ def merged(pose: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=64)
 def shifted(ranges: Any, by: float) -> tuple[tuple[float, float], ...] | None:
-    """Ranges of an angle within [−π, π] after the zero has moved, cut where they cross ±π; None for all of it."""
+    """Return ranges of an angle in [−π, π] after a shift of its zero, cut at ±π; None for the whole circle."""
     if ranges is None:
         return None
     out = []

@@ -1,4 +1,4 @@
-"""From the scan angle to all six: the other long-side angles from a kernel vector, the rest from the loop."""
+"""Back-substitution: the other long-side angles from a kernel vector of the scan angle, the rest from the loop."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels import math as zm
+from ...kernels import ops as zm
 from .equations import column_mixing, kernel_basis, product
 
 
 def turned(angle: Any, M: Any) -> Any:
-    """M Rz(angle) of (3, 4) matrices."""
+    """Return M Rz(angle) of (3, 4) matrices."""
     c, s = zm.cos(angle), zm.sin(angle)
     return np.stack([c * M[:, 0] + s * M[:, 1], c * M[:, 1] - s * M[:, 0], M[:, 2], M[:, 3]], 1)
 
 
 def half_angles(v: Any) -> tuple[Any, Any, Any]:
-    """(y_b, y_c) whose monomials x_b^i x_c^j fit v (12,), and how well they do: 1 − cosine of the angle between."""
+    """Return (y_b, y_c) whose monomials x_b^i x_c^j fit v (12,), and the misfit: 1 − cosine of the angle."""
     V = v.reshape(4, 3)
 
     def angle(low, high):
         cross, square, square_high = (low * high).sum(), (low * low).sum(), (high * high).sum()
         first = zm.less(square, square_high)
-        return 2.0 * zm.atan2(zm.select(first, square_high, cross), zm.select(first, cross, square))
+        return 2.0 * zm.atan2(zm.where(first, square_high, cross), zm.where(first, cross, square))
 
     b, c = angle(V[:3], V[1:]), angle(V[:, :2], V[:, 1:])
     cb, sb, cc, sc = zm.cos(0.5 * b), zm.sin(0.5 * b), zm.cos(0.5 * c), zm.sin(0.5 * c)
@@ -35,12 +35,12 @@ def half_angles(v: Any) -> tuple[Any, Any, Any]:
 
 
 def _row(u, v):
-    """u · Rz(−y0) v as coefficients of cos y0, sin y0 and 1."""
+    """Return u · Rz(−y0) v as coefficients of cos y0, sin y0 and 1."""
     return u[0] * v[0] + u[1] * v[1], u[0] * v[1] - u[1] * v[0], u[2] * v[2]
 
 
 def complete(links: Any, y2: Any, y3: Any, y4: Any) -> tuple[Any, Any]:
-    """Two candidates (2, 3) for y0, y1, y5 from y2, y3, y4; the second is NaN unless y0 has two solutions.
+    """Return two candidates (2, 3) for y0, y1, y5 from y2, y3, y4; the second is NaN unless y0 has two solutions.
 
     Second, (2,) how far the last axis, seen both ways, is from being the same line, squared.
 
@@ -70,13 +70,13 @@ def complete(links: Any, y2: Any, y3: Any, y4: Any) -> tuple[Any, Any]:
     ca, sa = zm.cos(direction), zm.sin(direction)
     level = (g0 * ca + g1 * sa) / (h00 * ca * ca + 2.0 * h01 * ca * sa + h11 * sa * sa)
     spread = zm.acos(zm.maximum(-1.0, zm.minimum(1.0, level)))
-    first = zm.select(regular, unique, direction + spread)
+    first = zm.where(regular, unique, direction + spread)
     second = direction - spread
     # Between the two cases the second candidate is the one the regular solution is not.
-    other = zm.select(
+    other = zm.where(
         zm.less(zm.cos(unique - second), zm.cos(unique - direction - spread)), second, direction + spread
     )
-    second = zm.select(regular, other, second)
+    second = zm.where(regular, other, second)
     out, misses = [], []
     for y0, valid in ((first, None), (second, zm.logical_not(clear))):
         D = product(B, product(turned(-y0, np.eye(3, 4)), A))
@@ -91,7 +91,7 @@ def complete(links: Any, y2: Any, y3: Any, y4: Any) -> tuple[Any, Any]:
         K = C[:, :3].T @ D[:, :3]
         y5 = zm.atan2(K[1, 0] - K[0, 1], K[0, 0] + K[1, 1])
         row = [y0, y1, y5]
-        out.append(row if valid is None else [zm.select(valid, y, np.nan) for y in row])
+        out.append(row if valid is None else [zm.where(valid, y, np.nan) for y in row])
     return np.array(out), np.array(misses)
 
 
@@ -100,7 +100,7 @@ SPURIOUS = 1e-4
 
 
 def from_vector(v: Any, y: Any, scan: Any, links: Any) -> tuple[Any, Any]:
-    """Two candidates (2, 6) for y0 … y5 from a vector v (12,) of monomials at the scan angle y, and its defect.
+    """Return two candidates (2, 6) for y0 … y5 from monomials v (12,) at the scan angle y, and the defect of v.
 
     Candidates that are none are NaN: both where the defect is too great, else the second if there is but one.
     """
@@ -108,32 +108,32 @@ def from_vector(v: Any, y: Any, scan: Any, links: Any) -> tuple[Any, Any]:
 
 
 def _from_vector(v, y, scan, links):
-    """The same, and the misses (2,) of both."""
+    """Return the same, and the residuals (2,) of both."""
     b, c, defect = half_angles(v)
     first, second = zm.equal(scan, 0.0), zm.equal(scan, 1.0)
-    y234 = [zm.select(first, y, b), zm.select(first, b, zm.select(second, y, c))]
-    y234.append(zm.select(zm.logical_or(first, second), c, y))
+    y234 = [zm.where(first, y, b), zm.where(first, b, zm.where(second, y, c))]
+    y234.append(zm.where(zm.logical_or(first, second), c, y))
     both, misses = complete(links, *y234)
     real = zm.less(defect, SPURIOUS)
-    return np.array([[zm.select(real, y0, np.nan), y1, *y234, y5] for y0, y1, y5 in both]), defect, misses
+    return np.array([[zm.where(real, y0, np.nan), y1, *y234, y5] for y0, y1, y5 in both]), defect, misses
 
 
 def from_root(E: Any, y: Any, scan: Any, links: Any) -> Any:
-    """The same from a root y of the determinant where the kernel has one dimension; third, how surely it has."""
+    """Return the same from a root y of the determinant with a one-dimensional kernel; third, its certainty."""
     V, pivot = kernel_basis(E, (zm.cos(y), zm.sin(y)), dimension=1)
     return *from_vector(column_mixing() @ V[:, 0], y, scan, links), pivot
 
 
 def better_from_root(E: Any, y: Any, scan: Any, links: Any) -> Any:
-    """The same where a root belongs to one configuration: the candidate (6,) that misses by less."""
+    """Return the better candidate (6,) of a root that belongs to one configuration."""
     V, pivot = kernel_basis(E, (zm.cos(y), zm.sin(y)), dimension=1)
     both, defect, misses = _from_vector(column_mixing() @ V[:, 0], y, scan, links)
     second = zm.logical_and(zm.less(misses[1], misses[0]), zm.less_equal(both[1, 0], np.inf))
-    return np.array([zm.select(second, b, a) for a, b in zip(*both, strict=True)]), defect, pivot
+    return np.array([zm.where(second, b, a) for a, b in zip(*both, strict=True)]), defect, pivot
 
 
 def shift_matrix(E: Any, y: Any, *, dimension: int) -> tuple[Any, Any]:
-    """An orthonormal kernel basis V (12, k) in monomials, and a matrix (k, k) whose eigenvectors combine it.
+    """Return an orthonormal kernel basis V (12, k) in monomials, and a matrix (k, k) whose eigenvectors combine it.
 
     A kernel spanned by k vectors of monomials is mapped to itself by multiplication with x_b or x_c. The matrix is
     that of x_b + 0.618 x_c after both have been turned by fixed angles, so that none is infinite.
@@ -160,7 +160,7 @@ def shift_matrix(E: Any, y: Any, *, dimension: int) -> tuple[Any, Any]:
 
 
 def _solved(H, G):
-    """H⁻¹ G of a small positive definite H."""
+    """Return H⁻¹ G of a small positive definite H."""
     H, G = H.copy(), G.copy()
     n = len(H)
     for k in range(n):

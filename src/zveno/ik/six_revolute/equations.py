@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels import math as zm
+from ...kernels import ops as zm
 
 N_FEATURES = 14
 SIZE = 12
@@ -21,14 +21,14 @@ SIZE = 12
 
 
 def features(l: Any, p: Any) -> Any:
-    """The fourteen quantities of a direction and a position, both (3,)."""
+    """Return the fourteen quantities of a direction and a position, both (3,)."""
     pp, lp = p @ p, l @ p
     moment = [l[1] * p[2] - l[2] * p[1], l[2] * p[0] - l[0] * p[2], l[0] * p[1] - l[1] * p[0]]
     return np.array([*l, *p, *moment, pp, lp, *(pp * l - 2.0 * lp * p)])
 
 
 def quarter_turns(v: Any) -> tuple[Any, Any, Any]:
-    """v (3,) turned about z by 0, π and π/2: the three angles every function here is sampled at."""
+    """Return v (3,) turned about z by 0, π and π/2: the three angles every function here is sampled at."""
     x, y, z = v
     return np.array([x, y, z]), np.array([-x, -y, z]), np.array([-y, x, z])
 
@@ -38,7 +38,7 @@ def _through(M, l, p):
 
 
 def left_features(M2: Any, M3: Any, M4: Any, M5: Any) -> Any:
-    """Features of the last axis seen through M2 … M5, each (3, 4): (3, 3, 3, 14) over samples of y2, y3, y4."""
+    """Return features of the last axis seen through M2 … M5, (3, 4): (3, 3, 3, 14) over samples of y2, y3, y4."""
     out = np.empty((3, 3, 3, N_FEATURES), object if M5.dtype == object or M2.dtype == object else float)
     for c, axis4 in enumerate(zip(quarter_turns(M5[:, 2]), quarter_turns(M5[:, 3]), strict=True)):
         axis4 = _through(M4, *axis4)
@@ -50,7 +50,7 @@ def left_features(M2: Any, M3: Any, M4: Any, M5: Any) -> Any:
 
 
 def right_features(A: Any, B: Any) -> Any:
-    """Features of the last axis seen through B = M1⁻¹ and A = M0⁻¹, (3, 4) each: (9, 14).
+    """Return features of the last axis seen through B = M1⁻¹ and A = M0⁻¹, (3, 4) each: (9, 14).
 
     Coefficients of 1, cos, sin of −y0 by those of −y1, the constant first.
     """
@@ -63,59 +63,59 @@ def right_features(A: Any, B: Any) -> Any:
 
 
 def trigonometric(f: Any, axis: int) -> Any:
-    """Coefficients of 1, cos, sin along an axis that holds values at 0, π, π/2."""
+    """Return coefficients of 1, cos, sin along an axis that holds values at 0, π, π/2."""
     at_0, at_pi, at_half = np.moveaxis(f, axis, 0)
     mean = 0.5 * (at_0 + at_pi)
     return np.stack([mean, 0.5 * (at_0 - at_pi), at_half - mean], axis)
 
 
 def half_tangent(f: Any, axis: int) -> Any:
-    """Coefficients of 1, x, x² with x = tan(y/2), times 1 + x², along an axis of values at 0, π, π/2."""
+    """Return coefficients of 1, x, x², x = tan(y/2), times 1 + x², along an axis of values at 0, π, π/2."""
     at_0, at_pi, at_half = np.moveaxis(f, axis, 0)
     return np.stack([at_0, 2.0 * at_half - at_0 - at_pi, at_pi], axis)
 
 
-def coefficients(f, scan):
-    """From samples (27, equations) to (3, equations, 9): by 1, cos, sin of the scan angle; by x_b^i x_c^j.
+def coefficients(f: Any, scan: Any) -> Any:
+    """Convert samples (27, equations) to (3, equations, 9): by 1, cos, sin of the scan angle; by x_b^i x_c^j.
 
     The scan angle is y2, y3 or y4 for scan = 0, 1 or 2, a number that may be traced: one kernel serves all three.
     """
     n = f.shape[-1]
     f = f.reshape(3, 3, 3, n)
     first, second = zm.equal(scan, 0.0), zm.equal(scan, 1.0)
-    f = zm.select(first, f, zm.select(second, np.moveaxis(f, 1, 0), np.moveaxis(f, 2, 0)))
+    f = zm.where(first, f, zm.where(second, np.moveaxis(f, 1, 0), np.moveaxis(f, 2, 0)))
     f = half_tangent(half_tangent(trigonometric(f, 0), 1), 2)
     return f.reshape(3, 9, n).swapaxes(1, 2)
 
 
 def inverse(M: Any) -> Any:
-    """Inverse of a rigid transform (3, 4)."""
+    """Return the inverse of a rigid transform (3, 4)."""
     Rt = M[:, :3].T
     return np.concatenate([Rt, -(Rt @ M[:, 3])[:, None]], 1)
 
 
 def product(A: Any, B: Any) -> Any:
-    """A B of rigid transforms (3, 4)."""
+    """Return A B of rigid transforms (3, 4)."""
     R = A[:, :3]
     return np.concatenate([R @ B[:, :3], (R @ B[:, 3] + A[:, 3])[:, None]], 1)
 
 
 def placed(X: Any, M: Any, at: Any, backwards: Any, places: Any) -> Any:
-    """The links M0⁻¹, M1⁻¹, M2 … M5, (6, 3, 4), of a target X (3, 4).
+    """Return the links M0⁻¹, M1⁻¹, M2 … M5, (6, 3, 4), of a target X (3, 4).
 
     M (6, 3, 4) holds at place `at`, one of `places`, only what follows the target there: the target enters as its
     inverse or, where the loop is walked backwards, turned by half a turn about x on both sides.
     """
     flipped = X * np.array([[1, -1, -1, 1], [-1, 1, 1, -1], [-1, 1, 1, -1]])
-    entering = zm.select(zm.equal(backwards, 1.0), flipped, inverse(X))
+    entering = zm.where(zm.equal(backwards, 1.0), flipped, inverse(X))
     links = list(M)
     for j in places:
-        links[j] = zm.select(zm.equal(at, float(j)), product(entering, M[j]), M[j])
+        links[j] = zm.where(zm.equal(at, float(j)), product(entering, M[j]), M[j])
     return np.array([inverse(links[0]), inverse(links[1]), *links[2:]])
 
 
 def eliminated_left(X: Any, M: Any, N: Any, offset: Any, at: Any, backwards: Any, scan: Any) -> tuple[Any, Any]:
-    """Coefficients (3, equations, 9) of the equations without y0, y1, where the target is among M2 … M5; the links.
+    """Return coefficients (3, equations, 9) without y0, y1, for a target among M2 … M5; and the links.
 
     The rows of N (equations, 14) annihilate what depends on y0 and y1, and `offset` is N Q0.
     """
@@ -125,7 +125,7 @@ def eliminated_left(X: Any, M: Any, N: Any, offset: Any, at: Any, backwards: Any
 
 
 def eliminated_right(X: Any, M: Any, P: Any, columns: Any, at: Any, backwards: Any, scan: Any) -> tuple[Any, Any]:
-    """The same where the target is in M0 or M1; P (27, 14) are the features over samples of y2, y3, y4.
+    """Return the same for a target in M0 or M1; P (27, 14) are the features over samples of y2, y3, y4.
 
     `columns` (8, rank) combines the columns to annihilate to as many as are independent. Householder reflections
     take them to a triangle; the rows below it are the equations left.
@@ -141,12 +141,12 @@ Mirrors = list[tuple[Any, Any]]
 
 
 def reflections(R: Any) -> Mirrors:
-    """The reflections that take R (14, rank) to a triangle."""
+    """Return the reflections that take R (14, rank) to a triangle."""
     mirrors: Mirrors = []
     for k in range(R.shape[1]):
         v = R[k:, k]
         length = zm.sqrt(v @ v)
-        head = v[0] + zm.select(zm.less(v[0], 0.0), -length, length)
+        head = v[0] + zm.where(zm.less(v[0], 0.0), -length, length)
         v = np.array([head, *v[1:]])
         scaled = v * (2.0 / (v @ v))
         R = R.copy()
@@ -156,7 +156,7 @@ def reflections(R: Any) -> Mirrors:
 
 
 def reflected(f: Any, mirrors: Mirrors) -> Any:
-    """f (14, columns) after all reflections."""
+    """Return f (14, columns) after all reflections."""
     f = f.copy()
     for k, (v, scaled) in enumerate(mirrors):
         f[k:] = f[k:] - np.outer(v, scaled @ f[k:])
@@ -173,40 +173,40 @@ def _orthonormal(rows: int, columns: int, seed: int) -> np.ndarray:
 
 @cache
 def row_mixing(equations: int) -> np.ndarray:
-    """W (12, 2 equations)."""
+    """Return W (12, 2 equations)."""
     return _orthonormal(SIZE, 2 * equations, seed=1)
 
 
 @cache
 def column_mixing() -> np.ndarray:
-    """Z (12, 12)."""
+    """Return Z (12, 12)."""
     return _orthonormal(SIZE, SIZE, seed=2)
 
 
 def mixed(S: Any) -> Any:
-    """W [S, x_b S] Z, (12, 12), of one coefficient S (equations, 9) of the scan angle."""
+    """Return W [S, x_b S] Z, (12, 12), of one coefficient S (equations, 9) of the scan angle."""
     return rows_mixed(row_mixing(S.shape[0]), columns_mixed(S))
 
 
 def columns_mixed(S: Any) -> Any:
-    """S Z and x_b S Z side by side, (..., 24), of rows S (..., 9)."""
+    """Return S Z and x_b S Z side by side, (..., 24), of rows S (..., 9)."""
     Z = column_mixing()
     return np.concatenate([S @ Z[:9], S @ Z[3:]], axis=-1)
 
 
 def rows_mixed(W: Any, SZ: Any) -> Any:
-    """Rows of W times S Z and x_b S Z, (..., 12), which `columns_mixed` gives side by side, (equations, 24)."""
+    """Return rows of W times S Z and x_b S Z, (..., 12), which are side by side, (equations, 24)."""
     n = len(SZ)
     return W[..., :n] @ SZ[:, :SIZE] + W[..., n:] @ SZ[:, SIZE:]
 
 
 def at_angle(E: Any, cs: Any) -> Any:
-    """M(y) = E0 + cos y E1 + sin y E2 of E (3, rows, columns)."""
+    """Return M(y) = E0 + cos y E1 + sin y E2 of E (3, rows, columns)."""
     return E[0] + cs[0] * E[1] + cs[1] * E[2]
 
 
 def _eliminate(A, steps: int):
-    """Elimination in the given order; the triangle stays in place, below it there is nothing to be used."""
+    """Eliminate in the given order; the triangle stays in place, entries below it are not valid."""
     A = A.copy()
     for k in range(steps):
         factors = A[k + 1 :, k] * (1.0 / A[k, k])
@@ -215,7 +215,7 @@ def _eliminate(A, steps: int):
 
 
 def determinant(E: Any, cs: Any, *, size: int) -> Any:
-    """Determinant of the leading block of M(y), cs = (cos y, sin y).
+    """Return the determinant of the leading block of M(y), cs = (cos y, sin y).
 
     Rows and columns are mixed, so this is a projection of M(y): it vanishes wherever the rank is below `size`.
     """
@@ -227,7 +227,7 @@ def determinant(E: Any, cs: Any, *, size: int) -> Any:
 
 
 def kernel_basis(E: Any, cs: Any, *, dimension: int) -> tuple[Any, Any]:
-    """Vectors (12, dimension) that M(y) annihilates where its rank is 12 − dimension, not yet in monomials.
+    """Return vectors (12, dimension) that M(y) annihilates at rank 12 − dimension, not yet in monomials.
 
     Second, the last pivot over the greatest: it is small where the kernel nearly has one more dimension.
     """

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels import math as zm
-from ...kernels.door import compiled
+from ...kernels import ops as zm
+from ...kernels.compile import compiled
 from .back_substitution import turned
 from .equations import product
 
@@ -19,11 +19,11 @@ SHORT = 1e-9
 MOBILE = 1e-9
 """Least singular value, lengths in units of the arm's, above which a random configuration is regular."""
 UNROLLED = 2
-"""Steps a kernel call: what comes from a simple root needs two."""
+"""Steps per kernel call: candidates of a simple root need two."""
 
 
 def loop_error(L: Any, X: Any, q: Any) -> tuple[Any, Any, Any]:
-    """Twist (6,) from where the chain Rz(q0) L1 … L5 Rz(q5) ends to X (3, 4), and its Jacobian (6, 6), at the end.
+    """Return the twist (6,) from the end of the chain Rz(q0) L1 … L5 Rz(q5) to X (3, 4), and its Jacobian (6, 6).
 
     L is (5, 3, 4). Rotation errors are half the axial vector of R_endᵀ R_X, so a half turn counts as none; the
     squared error returned third is of whole matrices.
@@ -50,22 +50,22 @@ def _cross(a, b):
 
 
 def mobile(L: np.ndarray) -> bool:
-    """Whether the arm with links L (5, 3, 4) has a regular configuration; two joints about one axis leave none."""
+    """Return True if the arm with links L (5, 3, 4) has a regular configuration; two coaxial joints leave none."""
     return any_regular(np.array([loop_error(L, np.eye(3, 4), q)[1] for q in random_configurations(6)]))
 
 
 def random_configurations(n: int) -> np.ndarray:
-    """(4, n) angles, the same at every call: an arm that is regular somewhere is regular there, but by chance."""
+    """Return fixed random angles (4, n): an arm that is regular somewhere is almost surely regular there."""
     return np.random.default_rng(0).uniform(-np.pi, np.pi, (4, n))
 
 
 def any_regular(jacobians: np.ndarray) -> bool:
-    """Whether one of some Jacobians (s, m, n) has full rank."""
+    """Return True if one of some Jacobians (s, m, n) has full rank."""
     return bool(np.linalg.svd(jacobians, compute_uv=False)[:, -1].max() > MOBILE)
 
 
 def newton_steps(L: Any, X: Any, q: Any) -> tuple[Any, Any, Any]:
-    """`UNROLLED` steps; the squared error before the last of them, and the greatest turn it made."""
+    """Take `UNROLLED` steps; return the squared error before the last of them, and its greatest turn."""
     square = greatest = 0.0
     for _ in range(UNROLLED):
         q, square, greatest = newton_step(L, X, q)
@@ -73,7 +73,7 @@ def newton_steps(L: Any, X: Any, q: Any) -> tuple[Any, Any, Any]:
 
 
 def newton_step(L: Any, X: Any, q: Any) -> tuple[Any, Any, Any]:
-    """q after one damped Gauss–Newton step, the squared error before it, and the greatest turn it made.
+    """Return q after one damped Gauss–Newton step, the squared error before it, and the greatest turn it made.
 
     The damping is proportional to the error. So it bounds the step to the square root of the error where the
     Jacobian is singular, as at double roots, and vanishes fast enough elsewhere.
@@ -83,12 +83,12 @@ def newton_step(L: Any, X: Any, q: Any) -> tuple[Any, Any, Any]:
     greatest = zm.abs(x[0])
     for value in x[1:]:
         greatest = zm.maximum(greatest, zm.abs(value))
-    scale = zm.select(zm.less(LONGEST_STEP, greatest), LONGEST_STEP / greatest, 1.0)
+    scale = zm.where(zm.less(LONGEST_STEP, greatest), LONGEST_STEP / greatest, 1.0)
     return q + scale * np.array(x), square, greatest
 
 
 def damped(J: Any, error: Any, root: Any) -> Any:
-    """x that minimises |J x − error|² + root² |x|², by reflections of J with root · 1 below it."""
+    """Return x that minimises |J x − error|² + root² |x|², by reflections of J with root · 1 below it."""
     n = J.shape[1]
     A = np.concatenate([J, np.diag([root] * n)])
     b = np.concatenate([error, np.zeros(n)])
@@ -97,7 +97,7 @@ def damped(J: Any, error: Any, root: Any) -> Any:
         rows = [*range(k, m), *range(m, m + k + 1)]  # the others are zero in this column
         v = A[rows, k]
         length = zm.sqrt(v @ v)
-        head = v[0] + zm.select(zm.less(v[0], 0.0), -length, length)
+        head = v[0] + zm.where(zm.less(v[0], 0.0), -length, length)
         v = np.array([head, *v[1:]])
         scaled = v * (2.0 / (v @ v))
         A, b = A.copy(), b.copy()
@@ -113,7 +113,7 @@ def damped(J: Any, error: Any, root: Any) -> Any:
 
 
 def mark(q: Any) -> Any:
-    """A number in (−1, 1) that depends on all angles and not on whole turns."""
+    """Return a number in (−1, 1) that depends on all angles modulo 2π."""
     return sum(zm.cos(q[j] + 1.7 * j * j) * w for j, w in enumerate((0.21, 0.19, 0.17, 0.16, 0.14, 0.12)))
 
 
@@ -123,7 +123,7 @@ def _steps():
 
 
 def polish(L: Any, X: Any, q: Any, steps: int = 12) -> tuple[Any, Any]:
-    """Newton from candidates q (n, 6) towards targets X (n, 3, 4): q, and whether the loop closed, (n,).
+    """Run Newton from candidates q (n, 6) towards targets X (n, 3, 4): q, and whether the loop closed, (n,).
 
     L is (5, 3, 4), or (n, 5, 3, 4) for arms of their own; X may also be one target (3, 4) for all.
 
@@ -145,7 +145,7 @@ def _polished(L, X, q, steps: int) -> tuple[Any, Any]:
         q[left], square, moved = _steps()(L if L.ndim == 3 else L[left], targets, q[left])
         closed = square < CLOSED
         done[left[closed]] = True
-        # What is still far away after some steps belongs to no solution.
+        # A candidate still far away after some steps belongs to no solution.
         left = left[~(closed & (moved < SHORT)) & (square < (np.inf if number < 6 else 1e-2)) & np.isfinite(square)]
         if not len(left):
             break

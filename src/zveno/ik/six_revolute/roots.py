@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels import math as zm
-from ...kernels.door import compiled
+from ...kernels import ops as zm
+from ...kernels.compile import compiled
 
 DEGREE = 12
 SAMPLES = 32
@@ -41,7 +41,7 @@ class Roots:
     Attributes:
         pose: the polynomial each root is of, (n,), ascending.
         y: the roots, (n,), in [−π, π] or a cell's width beyond.
-        simple: False for what is left undecided, (n,): several roots too close to tell, or none.
+        simple: (n,) False for undecided cells: several roots too close to separate, or none.
     """
 
     pose: np.ndarray
@@ -50,9 +50,9 @@ class Roots:
 
 
 def polynomial(values: Any) -> Any:
-    """Coefficients (27,) from samples (SAMPLES,), scaled to greatest value 1: a0 … a12, b1 … b12, noise, bound.
+    """Return coefficients (27,) from samples (SAMPLES,), scaled to maximum 1: a0 … a12, b1 … b12, noise, bound.
 
-    Harmonics above the degree must vanish; what they are instead measures the error of the samples. The bound is
+    Harmonics above the degree must vanish; their size measures the error of the samples. The bound is
     Σ m⁴ |c_m|, of the fourth derivative.
     """
     half = SAMPLES // 2
@@ -62,7 +62,7 @@ def polynomial(values: Any) -> Any:
     scale = zm.abs(values[0])
     for value in values[1:]:
         scale = zm.maximum(scale, zm.abs(value))
-    unit = zm.select(zm.less(0.0, scale), 2.0 / SAMPLES / scale, 0.0)
+    unit = zm.where(zm.less(0.0, scale), 2.0 / SAMPLES / scale, 0.0)
     cosines = [unit * (np.cos(m * angles) @ even) for m in range(half)]
     sines = [unit * (np.sin(m * angles) @ odd) for m in range(1, half)]
     noise = 0.0
@@ -80,12 +80,12 @@ def _polynomial():
 
 
 def polynomials(values: Any) -> Any:
-    """Coefficients (k, 27) from samples (k, SAMPLES), see `polynomial`."""
+    """Return coefficients (k, 27) from samples (k, SAMPLES), see `polynomial`."""
     return _polynomial()(values)
 
 
 def _derivatives(c, y, n: int):
-    """p and its first n derivatives at y."""
+    """Return p and its first n derivatives at y."""
     a, b = c[: DEGREE + 1], c[DEGREE + 1 : 2 * DEGREE + 1]
     cos1, sin1 = zm.cos(y), zm.sin(y)
     cosm, sinm = cos1, sin1
@@ -100,12 +100,12 @@ def _derivatives(c, y, n: int):
 
 
 def classify(c: Any, y: Any, r: Any) -> tuple[Any, Any]:
-    """What a cell holds (EMPTY, SINGLE, SPLIT or NOISE), and where to look first."""
+    """Return the content of a cell (EMPTY, SINGLE, SPLIT or NOISE), and the first approximation of its root."""
     return classified(c, y, r, _derivatives(c, y, 3))
 
 
 def classified(c: Any, y: Any, r: Any, derivatives: Any) -> tuple[Any, Any]:
-    """The same from p and its first three derivatives at y."""
+    """Classify a cell from p and its first three derivatives at y."""
     noise, bound = c[-2], c[-1]
     p, p1, p2, p3 = derivatives
     v, d, d2, d3 = map(zm.abs, (p, p1, p2, p3))
@@ -116,26 +116,26 @@ def classified(c: Any, y: Any, r: Any, derivatives: Any) -> tuple[Any, Any]:
     middle, slope = p + p2 * r * r / 2.0, p1 * r + p3 * r * r * r / 6.0
     same = zm.less(zm.abs(slope) + remainder, zm.abs(middle))
     quiet = zm.less(v + d * r + d2 * r * r / 2.0 + d3 * r * r * r / 6.0, 4.0 * noise)
-    kind = zm.select(zm.logical_or(quiet, zm.less(r, LEAST_WIDTH)), NOISE, SPLIT)
-    kind = zm.select(monotone, zm.select(same, EMPTY, SINGLE), kind)
+    kind = zm.where(zm.logical_or(quiet, zm.less(r, LEAST_WIDTH)), NOISE, SPLIT)
+    kind = zm.where(monotone, zm.where(same, EMPTY, SINGLE), kind)
     # A single root is sought from the secant point, an undecided one at the extremum.
-    at = zm.select(monotone, y - r * zm.maximum(-1.0, zm.minimum(1.0, middle / slope)), y)
-    turn = zm.select(zm.less(d, d2 * 2.0 * r), y - p1 / p2, y)
-    at = zm.select(zm.less(zm.abs(kind - NOISE), 0.5), turn, at)
-    return zm.select(empty, EMPTY, kind), at
+    at = zm.where(monotone, y - r * zm.maximum(-1.0, zm.minimum(1.0, middle / slope)), y)
+    turn = zm.where(zm.less(d, d2 * 2.0 * r), y - p1 / p2, y)
+    at = zm.where(zm.less(zm.abs(kind - NOISE), 0.5), turn, at)
+    return zm.where(empty, EMPTY, kind), at
 
 
 def newton(c: Any, low: Any, high: Any, y: Any, *, steps: int) -> tuple[Any, Any, Any, Any]:
-    """Bracketed Newton steps towards the root of a monotone p: the bracket, y, and the last step taken."""
+    """Take bracketed Newton steps towards the root of a monotone p: the bracket, y, and the last step taken."""
     moved = y
     p = _derivatives(c, low, 0)[0]
     for _ in range(steps):
         value, slope = _derivatives(c, y, 1)
         before = zm.less(0.0, value * p)  # y is on the side of `low`
-        low, high = zm.select(before, y, low), zm.select(before, high, y)
+        low, high = zm.where(before, y, low), zm.where(before, high, y)
         following = y - value / slope
         inside = zm.logical_and(zm.less_equal(low, following), zm.less_equal(following, high))
-        following = zm.select(inside, following, 0.5 * (low + high))
+        following = zm.where(inside, following, 0.5 * (low + high))
         y, moved = following, following - y
     return low, high, y, moved
 
@@ -152,7 +152,7 @@ def _newton():
 
 @lru_cache(maxsize=64)
 def _grid(allowed: tuple[tuple[float, float], ...] | None) -> np.ndarray:
-    """Middles of equal cells of [−π, π], those that allowed ranges touch."""
+    """Return the middles of equal cells of [−π, π] that allowed ranges touch."""
     r = np.pi / CELLS
     grid = -np.pi + r * (2 * np.arange(CELLS) + 1)
     if allowed is not None:
@@ -161,7 +161,7 @@ def _grid(allowed: tuple[tuple[float, float], ...] | None) -> np.ndarray:
 
 
 def isolate(c: Any, allowed: Any = None) -> Roots:
-    """Roots of the polynomials c (k, 27), see `polynomials`, in [−π, π].
+    """Find the roots of the polynomials c (k, 27), see `polynomials`, in [−π, π].
 
     Args:
         c: coefficients and noise.
@@ -195,7 +195,7 @@ def isolate(c: Any, allowed: Any = None) -> Roots:
 
 
 def _refined(c, pose, at, y, r, simple, ordered: bool) -> Roots:
-    """Roots of monotone cells to rounding; cells that turn out to hold none are dropped, and repetitions.
+    """Refine roots of monotone cells to rounding; drop cells that hold none, and repetitions.
 
     Cells about y of half-width r; `ordered` if they come in order of poses and angles.
     """
@@ -234,12 +234,12 @@ def _refined(c, pose, at, y, r, simple, ordered: bool) -> Roots:
 
 
 def slopes(c: Any, y: Any) -> Any:
-    """p' and p'' at y."""
+    """Return p' and p'' at y."""
     return tuple(_derivatives(c, y, 2)[1:])
 
 
 def flatness(c: Any, roots: Roots) -> np.ndarray:
-    """(k,) the least |p'| h + |p''| h² over a polynomial's roots, h the width of a cell; 1 without roots."""
+    """Return the least |p'| h + |p''| h² (k,) over a polynomial's roots, h the width of a cell; 1 without roots."""
     p1, p2 = compiled(slopes, {"c": (N_COEFFICIENTS,), "y": ()})(c[roots.pose], roots.y)
     h = 2 * np.pi / CELLS
     out = np.ones(len(c))
@@ -248,10 +248,10 @@ def flatness(c: Any, roots: Roots) -> np.ndarray:
 
 
 def value(c: Any, y: Any) -> Any:
-    """p at y."""
+    """Return p at y."""
     return _derivatives(c, y, 0)[0]
 
 
 def values(c: Any, y: Any) -> np.ndarray:
-    """p of one polynomial c (1, 27) at many y."""
+    """Return p of one polynomial c (1, 27) at many y."""
     return compiled(value, {"c": (N_COEFFICIENTS,), "y": ()})(c, y)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...kernels import math as zm
-from ...kernels.door import compiled
+from ...kernels import ops as zm
+from ...kernels.compile import compiled
 from ...spatial import rotations
 from ..ik_problem import TURN, IkProblem
 from ..solutions import Continuum, Raw
@@ -20,7 +20,7 @@ from .arm import Arm, ArmSolutions
 STILL = 1e-6
 """Up to this angle, rad, a joint that was added counts as at zero; the pose is checked later."""
 SLACK = 1e-6
-"""Beyond a limit, rad, a root is still looked for; what is really outside is sorted out later."""
+"""Beyond a limit, rad, a root is still looked for; roots really outside are dropped later."""
 
 
 class Curve(NamedTuple):
@@ -33,7 +33,7 @@ class Curve(NamedTuple):
         roots: (r,) its zeros, ascending.
         solutions: (s, joints) all solutions, limits disregarded.
         at: (s,) the zero each solution belongs to, a number below r.
-        inside: (s,) whether a solution is within limits.
+        inside: (s,) True if a solution is within limits.
         limits: (low, high) of the joint; infinite where it has none.
     """
 
@@ -47,7 +47,7 @@ class Curve(NamedTuple):
     limits: tuple[float, float]
 
     def explain(self) -> str:
-        """What the zeros of this pose hold, in a sentence."""
+        """Describe the zeros of this pose in a sentence."""
         held = len(np.unique(self.at))
         text = f"At this pose p has {_count(len(self.roots), 'zero')}"
         if held < len(self.roots):
@@ -67,7 +67,7 @@ class SixRevolute:
     name = "six_revolute"
 
     def applies(self, problem: IkProblem) -> bool:
-        """Three to six revolute joints of their own, a whole pose, and geometry that some template serves."""
+        """Return True for three to six revolute joints of their own, a whole pose, and a usable template."""
         return (
             problem.kinds in ("RRR", "RRRR", "RRRRR", "RRRRRR")
             and problem.simple
@@ -76,7 +76,7 @@ class SixRevolute:
         )
 
     def solve(self, problem: IkProblem, T: np.ndarray) -> Raw:
-        """All solutions of poses (k, 4, 4). Where limits leave none, those outside limits."""
+        """Find all solutions of poses (k, 4, 4). If limits leave none, return those outside limits."""
         arm = arm_of(links_of(problem), problem.n)
         X = targets(problem, T)
         allowed = ranges(problem)
@@ -89,13 +89,13 @@ class SixRevolute:
         return as_raw(solutions.pose, solutions.q, solutions.sure)
 
     def explain(self, problem: IkProblem) -> str:
-        """The route, the scan joint and the template."""
+        """Describe the route, the scan joint and the template."""
         names = [step.joint for step in problem.steps] + ["a joint added at the end"] * (6 - problem.n)
         return explained(arm_of(links_of(problem), problem.n), names)
 
 
 def explained(arm: Arm, names: list[str]) -> str:
-    """The scan joint, the template, and what is done in doubt, of an arm whose joints have these names."""
+    """Describe the scan joint, the template, and the fallback of an arm whose joints have these names."""
     e = arm.chosen[0]
     t = e.template
     walk = "backwards" if t.backwards else "forwards"
@@ -113,7 +113,7 @@ def explained(arm: Arm, names: list[str]) -> str:
 
 
 def curve(problem: IkProblem, T: np.ndarray, n: int = 1441) -> Curve:
-    """The polynomial of one pose (4, 4) with its zeros, as `zveno ik --explain` draws it."""
+    """Return the polynomial of one pose (4, 4) with its zeros, as `zveno ik --explain` draws it."""
     arm = arm_of(links_of(problem), problem.n)
     e = arm.chosen[0]
     t = e.template
@@ -131,12 +131,12 @@ def curve(problem: IkProblem, T: np.ndarray, n: int = 1441) -> Curve:
 
 
 def _turned(angle: np.ndarray) -> np.ndarray:
-    """Angles in [−π, π]."""
+    """Return angles in [−π, π]."""
     return angle - TURN * np.round(angle / TURN)
 
 
 def as_raw(pose: np.ndarray, q: np.ndarray, complete: np.ndarray, curves: Sequence[Continuum] = ()) -> Raw:
-    """Solutions in order of their poses, padded."""
+    """Return solutions in order of their poses, padded."""
     k = len(complete)
     if k == 1:
         return Raw(q[None], np.array([len(q)]), complete, tuple(curves))
@@ -147,7 +147,7 @@ def as_raw(pose: np.ndarray, q: np.ndarray, complete: np.ndarray, curves: Sequen
 
 
 def excess(q: Any, middle: Any, half: Any) -> Any:
-    """How far, rad, the angle furthest outside its limits is from them, whole turns aside; below 0 if none is."""
+    """Return the largest joint-limit violation in rad, modulo 2π; negative if feasible."""
     worst = -np.inf
     for angle, about, reach in zip(q, middle, half, strict=True):
         d = angle - about
@@ -156,7 +156,7 @@ def excess(q: Any, middle: Any, half: Any) -> Any:
 
 
 def over_limits(problem: IkProblem, q: np.ndarray) -> np.ndarray:
-    """`excess` of angles (..., n) over the limits of a problem."""
+    """Return `excess` of angles (..., n) over the limits of a problem."""
     kernel, middle, half = _limits(problem)
     return kernel(q, middle, half)
 
@@ -171,7 +171,7 @@ def _limits(problem: IkProblem):
 
 
 def targets(problem: IkProblem, T: np.ndarray) -> np.ndarray:
-    """Where the chain from its first to its last joint must go, (k, 4, 4), joints added at the end at zero."""
+    """Return targets (k, 4, 4) of the chain from first to last joint, joints added at the end at zero."""
     before, after = problem.end_transforms
     X = before @ T @ after
     if problem.n < 6:
@@ -182,12 +182,12 @@ def targets(problem: IkProblem, T: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def links_of(problem: IkProblem) -> bytes:
-    """C0 … C5 as bytes. An arm of fewer joints is one of six whose last ones, added here, stay at zero."""
+    """Return C0 … C5 as bytes. An arm of fewer joints is one of six whose last ones, added here, stay at zero."""
     return np.concatenate([problem.constants[: problem.n], _added(problem)]).tobytes()
 
 
 def _added(problem: IkProblem) -> np.ndarray:
-    """Links (6 − n, 4, 4) of the size of the arm, in no special position."""
+    """Return links (6 − n, 4, 4) of the size of the arm, in no special position."""
     links = np.zeros((6 - problem.n, 4, 4))
     for i, link in enumerate(links):
         link[:3, :3] = rotations.exp(np.array([0.9, -0.7 - 0.2 * i, 0.4 * i]))
@@ -197,7 +197,7 @@ def _added(problem: IkProblem) -> np.ndarray:
 
 
 def _real(solutions: ArmSolutions, n: int) -> ArmSolutions:
-    """The solutions in which added joints stay at zero, without them."""
+    """Return the solutions in which added joints stay at zero, without these joints."""
     if n == 6:
         return solutions
     extra = solutions.q[:, n:]
@@ -207,7 +207,7 @@ def _real(solutions: ArmSolutions, n: int) -> ArmSolutions:
 
 @lru_cache(maxsize=64)
 def ranges(problem: IkProblem) -> tuple[Any, ...] | None:
-    """For each joint the range of its angle that limits leave, None for all of it; None if no joint is limited."""
+    """Return for each joint the range that limits leave, None for all of it; None if no joint is limited."""
     limited = problem.upper - problem.lower < TURN
     if not limited.any() and problem.n >= 6:
         return None
@@ -220,12 +220,12 @@ def ranges(problem: IkProblem) -> tuple[Any, ...] | None:
 
 @lru_cache(maxsize=64)
 def arm_of(constants: bytes, joints: int = 6) -> Arm:
-    """The arm of six links (6, 4, 4) given as bytes, of which the first joints are real; set up once."""
+    """Return the arm of six links (6, 4, 4) given as bytes, of which the first joints are real; set up once."""
     return Arm(np.frombuffer(constants).reshape(6, 4, 4), joints)
 
 
 def _with(solutions: ArmSolutions, more: ArmSolutions, poses: np.ndarray) -> ArmSolutions:
-    """ArmSolutions solutions, those of some poses replaced."""
+    """Replace the solutions of some poses."""
     keep = ~np.isin(solutions.pose, poses)
     pose, q = np.r_[solutions.pose[keep], poses[more.pose]], np.concatenate([solutions.q[keep], more.q])
     order = np.argsort(pose, kind="stable")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.door import compiled
+from ...kernels.compile import compiled
 from .equations import (
     N_FEATURES,
     SIZE,
@@ -26,7 +26,7 @@ from .equations import (
     right_features,
 )
 
-RANK_TOLERANCE = 1e-9
+RANK_TOLERANCE = 1e-13
 GREATEST_DIMENSION = 6
 FLIP = np.diag([1.0, -1.0, -1.0, 1.0])
 """Half a turn about x: it conjugates Rz(−q) to Rz(q), so a chain walked backwards keeps the signs of its angles."""
@@ -38,7 +38,7 @@ class Template:
 
     Attributes:
         order: the joint at each of the six places y0 … y5.
-        backwards: whether the loop is walked from the last joint to the first.
+        backwards: True if the loop is walked from the last joint to the first.
         scan: 0, 1 or 2: y2, y3 or y4 is the scan angle.
         offsets: added to y to give q, (6,); random for y2, y3, y4, so that no solution sits at tan(y/2) = ∞.
         links: M0 … M5, (6, 4, 4), or (n, 6, 4, 4) for as many arms of one kind; where the target enters, only the
@@ -64,18 +64,18 @@ class Template:
         return float(self.offsets[2 + self.scan])
 
     def links_at(self, X: Any) -> np.ndarray:
-        """M0 … M5 for one target, (6, 4, 4)."""
+        """Return M0 … M5 for one target, (6, 4, 4)."""
         M = self.links.copy()
         M[self.target_at] = (FLIP @ X @ FLIP if self.backwards else rigid_inverse(X)) @ M[self.target_at]
         return M
 
     def on(self, L: np.ndarray) -> Template:
-        """The same template on other arms, L (n, 6, 4, 4)."""
+        """Return the same template on other arms, L (n, 6, 4, 4)."""
         return replace(self, links=_placed(L, self.order, self.backwards, self.offsets))
 
 
 def rigid_inverse(T: Any) -> Any:
-    """Inverse of rigid transforms (..., 4, 4)."""
+    """Return the inverse of rigid transforms (..., 4, 4)."""
     out = np.zeros_like(T)
     Rt = np.swapaxes(T[..., :3, :3], -1, -2)
     out[..., :3, :3] = Rt
@@ -85,13 +85,13 @@ def rigid_inverse(T: Any) -> Any:
 
 
 def turn(angle: float) -> np.ndarray:
-    """Rotation about z, (4, 4)."""
+    """Return the rotation about z, (4, 4)."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
 
 
 def _placed(L, order, backwards: bool, offsets) -> np.ndarray:
-    """M0 … M5, (..., 6, 4, 4), of links L (..., 6, 4, 4); the target's, L0, is left out."""
+    """Return M0 … M5, (..., 6, 4, 4), of links L (..., 6, 4, 4); the target's, L0, is left out."""
     L = L.copy()
     L[..., 0, :, :] = np.eye(4)
     if backwards:
@@ -101,7 +101,7 @@ def _placed(L, order, backwards: bool, offsets) -> np.ndarray:
 
 
 def all_templates(L: np.ndarray, rng: np.random.Generator) -> list[Template]:
-    """The 36 templates of the arm with links L1 … L5 in L[1:], (6, 4, 4)."""
+    """Return the 36 templates of the arm with links L1 … L5 in L[1:], (6, 4, 4)."""
     templates = []
     for shift, backwards, scan in product(range(6), (False, True), range(3)):
         order = tuple((shift - j) % 6 if backwards else (shift + j) % 6 for j in range(6))
@@ -112,17 +112,17 @@ def all_templates(L: np.ndarray, rng: np.random.Generator) -> list[Template]:
 
 
 class Eliminated:
-    """A template with y0 and y1 eliminated: what depends on the arm alone, computed once.
+    """A template with y0 and y1 eliminated: the parts of the arm alone, computed once.
 
     Args:
         template: the template.
-        rank: of what is to be annihilated, 8 in general and 3 for two parallel or intersecting axes.
+        rank: rank of the part to be annihilated, 8 in general and 3 for two parallel or intersecting axes.
 
     Attributes:
         dimension: of the kernel of M(y) at solutions: how many of them share a scan angle, as a rule.
-        equations: how many are left.
-        left: whether the target is among M2 … M5.
-        constants: what `eliminated_left` or `eliminated_right` needs of the arm.
+        equations: number of equations left.
+        left: True if the target is among M2 … M5.
+        constants: inputs of `eliminated_left` or `eliminated_right` from the arm.
     """
 
     template: Template
@@ -148,7 +148,7 @@ class Eliminated:
             self.constants = P.reshape(*P.shape[:-4], 27, N_FEATURES), columns
 
     def of(self, which: Any) -> Eliminated:
-        """For some of the targets; the template may be of one arm, or of one for each target."""
+        """Return the system for some of the targets; the template may be of one arm, or of one per target."""
         if self.template.links.ndim == 3:
             return self
         part = copy(self)
@@ -158,17 +158,18 @@ class Eliminated:
         return part
 
     def system(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """E (..., 3, 12, 12) of M(y) = E0 + cos y E1 + sin y E2, and M0⁻¹, M1⁻¹, M2 … M5, (..., 6, 3, 4).
+        """Return E (..., 3, 12, 12) of M(y) = E0 + cos y E1 + sin y E2, and M0⁻¹, M1⁻¹, M2 … M5, (..., 6, 3, 4).
 
         X (..., 3, 4) are targets.
         """
         t = self.template
         kernel = _elimination(self.left, self.rank)
-        S, links = kernel(X, self._links, *self.constants, t.target_at, t.backwards, t.scan)
+        with np.errstate(all="ignore"):  # of a pose that leaves fewer equations nothing is settled
+            S, links = kernel(X, self._links, *self.constants, t.target_at, t.backwards, t.scan)
         return _mixing(self.equations)(S), links
 
     def determinants(self, E: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """The projected determinant (k, len(points)) of systems (k, 3, 12, 12) at (cos y, sin y)."""
+        """Return the projected determinant (k, len(points)) of systems (k, 3, 12, 12) at (cos y, sin y)."""
         return _determinant(SIZE + 1 - self.dimension)(E[:, None], points)
 
 
@@ -193,15 +194,15 @@ def _determinant(size: int):
 
 
 def right_side(M: Any) -> np.ndarray:
-    """Features (..., 9, 14) of the last axis seen through M (..., 2, 4, 4)."""
+    """Return features (..., 9, 14) of the last axis seen through M (..., 2, 4, 4)."""
     inverse = rigid_inverse(M)[..., :3, :]
     return compiled(right_features, {"A": (3, 4), "B": (3, 4)})(inverse[..., 0, :, :], inverse[..., 1, :, :])
 
 
 def usable(L: np.ndarray, rng: np.random.Generator, n: int = 3) -> list[Eliminated]:
-    """Templates whose rank drops at solutions and not elsewhere, the best first.
+    """Return templates whose rank drops at solutions and not elsewhere, the best first.
 
-    What is compared is the least ratio of singular values that must not vanish, over `n` random configurations.
+    The criterion is the least ratio of singular values that must not vanish, over `n` random configurations.
     """
     q = rng.uniform(-np.pi, np.pi, (n, 6))
     X = chain(L, q)
@@ -226,7 +227,7 @@ def usable(L: np.ndarray, rng: np.random.Generator, n: int = 3) -> list[Eliminat
 
 
 def chain(L: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Rz(q0) L1 Rz(q1) … L5 Rz(q5), (..., 4, 4), at q (..., 6); L is (6, 4, 4), or (..., 6, 4, 4)."""
+    """Return Rz(q0) L1 Rz(q1) … L5 Rz(q5), (..., 4, 4), at q (..., 6); L is (6, 4, 4), or (..., 6, 4, 4)."""
     T = np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4))
     c, s = np.cos(q), np.sin(q)
     for i in range(6):

@@ -1,1 +1,1 @@
-"""Recordings of a robot's motion: time, joint positions, velocities where there are any, and torques."""
+"""Logs of a robot's motion: time, joint positions, velocities if recorded, and torques."""

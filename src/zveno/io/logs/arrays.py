@@ -1,4 +1,4 @@
-"""Recordings as arrays: .npz of NumPy and .mat of MATLAB."""
+"""Logs as arrays: .npz of NumPy and .mat of MATLAB."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_COLUMNS = 1000
 
 
 def read_array_table(path: object, suffix: str) -> LogTable:
-    """The arrays of a file as columns: (m,) by their names, (m, n) or (n, m) as name_1 … name_n."""
+    """Read the arrays of a file as columns: (m,) by their names, (m, n) or (n, m) as name_1 … name_n."""
     arrays = read_mat(path) if suffix == ".mat" else read_npz(path)
     numbers = {name: np.squeeze(value) for name, value in arrays.items() if value.dtype.kind in "biuf"}
     numbers = {name: value for name, value in numbers.items() if value.ndim in (1, 2) and value.size > 1}
@@ -43,6 +43,6 @@ def read_array_table(path: object, suffix: str) -> LogTable:
 
 
 def _rows(arrays: Mapping[str, np.ndarray]) -> int:
-    """The number of samples: the length that most arrays have, the longest of these."""
+    """Return the number of samples: the most common array length, the longest of these."""
     lengths = [n for value in arrays.values() for n in set(value.shape)]
     return max(set(lengths), key=lambda n: (lengths.count(n), n))

@@ -1,22 +1,35 @@
-"""Recordings of ROS: joint states in bags of ROS 1 (.bag), ROS 2 (.db3 or a folder) and MCAP, with rosbags."""
+"""ROS logs: joint states in bags of ROS 1 (.bag), ROS 2 (.db3 or a folder) and MCAP, with rosbags.
+
+Compressed chunks and messages are unpacked up to a bound; rosbags has none of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import bz2
+import importlib
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from ...errors import MissingExtraError, ModelError
-from ..files import MAX_LOG_BYTES, opened
+from ...errors import MissingExtraError, ModelError, ZvenoError
+from ..files import MAX_LOG_BYTES, MAX_TEXT_BYTES, opened, over_limit
 from .tables import LogTable, Piece
 
 SUFFIXES = (".bag", ".db3", ".mcap")
 JOINT_STATE = "sensor_msgs/msg/JointState"
 PIECE_MESSAGES = 20_000
 LOOKED_AT = 200
-"""Messages from which names of joints are gathered: several nodes may publish some joints each on one topic."""
+"""Number of messages scanned for joint names: several nodes may publish some joints each on one topic."""
+MAX_CHUNK_BYTES = 128 * 2**20
+"""Size limit of unpacked chunks and messages; writers make chunks of about 1 MB."""
+MAX_UNPACKED_BYTES = 4 * 2**30
+"""Size limit of ROS 2 bags that are compressed as a whole, once unpacked: rosbags unpacks them to disk."""
 _ROLES = ("position", "velocity", "effort")
 
 
@@ -29,7 +42,7 @@ class _Header:
 
 
 class _Nothing:
-    """What is put in the place of a message that cannot be read."""
+    """Placeholder for a message that cannot be read."""
 
     header = _Header
     name: tuple[str, ...] = ()
@@ -40,20 +53,20 @@ NOTHING = _Nothing()
 
 
 def is_bag(path: Path) -> bool:
-    """Whether it is a bag by its name, or a folder with the description of one."""
+    """Return True for a bag's suffix, or a folder with the metadata of one."""
     return path.suffix.lower() in SUFFIXES or (path.is_dir() and (path / "metadata.yaml").is_file())
 
 
 def read_bag_table(path: Path, topic: str | None = None) -> LogTable:
-    """Joint states of a topic as columns `position elbow`, `velocity elbow`, `effort elbow` by joint, and the time.
+    """Read joint states of a topic as columns `position elbow`, `velocity elbow`, `effort elbow`, and the time.
 
     Args:
         path: the bag.
-        topic: where they were published; by default the topic of joint states with the most messages.
+        topic: name of the topic; by default the topic of joint states with the most messages.
     """
-    if path.is_file() or not path.is_dir():
-        with opened(path, MAX_LOG_BYTES):  # refused here if it cannot be read
-            pass
+    folder = path.is_dir()
+    with opened(path / "metadata.yaml" if folder else path, MAX_TEXT_BYTES if folder else MAX_LOG_BYTES):
+        pass  # refused here if it cannot be read
     bag = _Bag(path, topic)
     columns, stamped = bag.columns()
     joints = {name.split(" ", 1)[1] for name in columns[1:]}
@@ -92,9 +105,9 @@ def read_bag_table(path: Path, topic: str | None = None) -> LogTable:
 
 
 class _Bag:
-    """A bag that is opened for every pass.
+    """Bag that is opened for every pass.
 
-    Messages are understood by the definition that rosbags has of them, never by one that the bag brings.
+    Messages are decoded by the definitions of rosbags, never by those in the bag.
     """
 
     def __init__(self, path: Path, topic: str | None) -> None:
@@ -105,6 +118,9 @@ class _Bag:
             raise MissingExtraError(
                 "reading bags needs rosbags", file=path, remedy="pip install 'zveno[identify]'"
             ) from None
+        _bound_unpacking()
+        if path.is_dir():
+            _check_packed_files(path)
         self.path = path
         self.first = path.suffix.lower() == ".bag"
         self.reader: Any = rosbag1.Reader if self.first else rosbag2.Reader
@@ -117,7 +133,7 @@ class _Bag:
                 if connection.msgtype == JOINT_STATE:
                     counts[connection.topic] = counts.get(connection.topic, 0) + connection.msgcount
                 else:
-                    others.add(connection.topic)
+                    others.add(str(connection.topic))
         if topic is not None and topic not in counts:
             raise ModelError(
                 f"has no joint states on {topic}",
@@ -134,7 +150,7 @@ class _Bag:
         self.others: tuple[str, ...] = tuple(word for word in counts if word != self.topic)
 
     def columns(self) -> tuple[list[str], bool]:
-        """(time and the columns of the messages that say most, whether their headers hold times)."""
+        """Return (time and the columns of the most complete messages, whether their headers hold times)."""
         kinds: dict[tuple[str, ...], int] = {}
         stamps = []
         for k, (_, message) in enumerate(self.messages(True)):
@@ -149,7 +165,7 @@ class _Bag:
         return ["time", *names], len(set(stamps)) > max(1, len(stamps) // 2)
 
     def messages(self, stamped: bool) -> Iterator[tuple[float, Any]]:
-        """(s, message) of every message that can be read, by its header's time or that of recording."""
+        """Yield (s, message) of every readable message, by its header's time or that of recording."""
         with self._opened() as bag:
             chosen = [each for each in bag.connections if each.topic == self.topic]
             for _, received, raw in self._guarded(bag.messages(connections=chosen)):
@@ -167,30 +183,93 @@ class _Bag:
     def _guarded(self, messages: Any) -> Iterator[Any]:
         try:
             yield from messages
-        except ModelError:
-            raise
         except Exception as error:
             raise self.damaged(error) from None
 
-    def damaged(self, error: Exception) -> ModelError:
-        """Our error for one of rosbags, of SQLite or of a decompressor."""
+    def damaged(self, error: Exception) -> ZvenoError:
+        """Return our error for one of rosbags, of SQLite or of a decompressor."""
+        if isinstance(error, ModelError):
+            return error.located(file=self.path)
         words = f"{type(error).__name__}: {str(error)[:200]}"
         return ModelError(f"it is damaged, or no bag: {words}", file=self.path)
 
 
 class _Guard:
-    """Opens and closes the reader; its errors become ours."""
+    """Context that opens and closes the reader and converts its errors to ours."""
 
     def __init__(self, bag: _Bag) -> None:
         self.bag = bag
 
     def __enter__(self) -> Any:
         try:
-            self.reader = self.bag.reader(self.bag.path)
-            self.reader.open()
+            with _tables_only():
+                self.reader = self.bag.reader(self.bag.path)
+                self.reader.open()
         except Exception as error:
             raise self.bag.damaged(error) from None
         return self.reader
 
     def __exit__(self, *_: object) -> None:
         self.reader.close()
+
+
+@contextmanager
+def _tables_only() -> Iterator[None]:
+    """Refuse databases whose tables are views or virtual: these are queries of the file, which need not end."""
+    hooks = importlib.import_module("apsw").connection_hooks
+
+    def check(connection: Any) -> None:
+        query = "SELECT name FROM sqlite_master WHERE type = 'view' OR sql LIKE 'create virtual%'"
+        computed = [str(name) for (name,) in connection.execute(query)]
+        if computed:
+            raise ModelError(
+                f"{', '.join(computed[:8])} is computed by a query that the file brings",
+                remedy="Record it again, or write it anew with `ros2 bag convert`",
+            )
+
+    hooks.append(check)
+    try:
+        yield
+    finally:
+        hooks.remove(check)
+
+
+@cache
+def _bound_unpacking() -> None:
+    """Give rosbags decompressors that stop at `MAX_CHUNK_BYTES`; its own have no limit."""
+    names = ("rosbag1.reader", "rosbag2.reader", "rosbag2.storage_mcap")
+    modules: list[Any] = [importlib.import_module(f"rosbags.{name}") for name in names]
+    first, second, mcap = modules
+    lz4 = _bounded(importlib.import_module("lz4.frame").open)
+    zstd = mcap.zstd
+    first.decompressors.update(bz2=_bounded(bz2.open), lz4=lz4)
+    mcap.DECOMPRESSORS.update(lz4=lz4, zstd=_bounded(zstd.open))
+    second.zstd = SimpleNamespace(open=zstd.open, decompress=_bounded(zstd.open))
+
+
+def _bounded(open_packed: Callable[..., Any]) -> Callable[..., bytes]:
+    """Return a function that unpacks bytes, and raises a `ModelError` beyond the bound."""
+
+    def unpack(data: bytes, *_: object) -> bytes:
+        with open_packed(io.BytesIO(data), "rb") as stream:
+            unpacked = stream.read(MAX_CHUNK_BYTES + 1)
+        if len(unpacked) > MAX_CHUNK_BYTES:
+            raise ModelError(
+                f"a compressed chunk has more than {MAX_CHUNK_BYTES // 2**20} MB unpacked",
+                remedy="Record it again with smaller chunks",
+            )
+        return unpacked
+
+    return unpack
+
+
+def _check_packed_files(folder: Path) -> None:
+    """Refuse files of a bag that unpack to too much; nothing of it is kept."""
+    zstd = importlib.import_module("rosbags.rosbag2.storage_mcap").zstd
+    size = 0
+    for file in (*folder.glob("*.zstd"), *folder.glob("*.zst")):
+        with opened(file, MAX_LOG_BYTES) as packed, zstd.open(packed, "rb") as stream:
+            while part := stream.read(2**20):
+                size += len(part)
+                if size > MAX_UNPACKED_BYTES:
+                    raise over_limit(size, MAX_UNPACKED_BYTES, file)

@@ -1,4 +1,4 @@
-"""Which columns of a recording are read, and as what: guessed from their names, or said by the user."""
+"""Choice of the log columns to read and their roles, guessed from their names or given by the user."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NONE = (None, "none", "")
 
 @dataclass(frozen=True)
 class Column:
-    """A column of one of the files of a recording: where it is, its name, and the unit its name says."""
+    """Column of one of the files of a log: its index, its name, and the unit in its name."""
 
     table: int
     index: int
@@ -31,13 +31,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What is read.
+    """Chosen columns of a log.
 
     Attributes:
-        joint_names: the joints that have a column for every role that is read, in the robot's order.
-        time: the column of the time, or those of its seconds and nanoseconds; empty if there is none.
+        joint_names: joints with a column for every role that is read, in the robot's order.
+        time: the column of the time in every file that has one.
         roles: a column for every joint, by role: position, torque or current, and velocity if there is one.
-        account: sentences about it.
+        account: import summary, in sentences.
     """
 
     joint_names: tuple[str, ...]
@@ -52,9 +52,7 @@ class _Family:
 
     role: str
     table: int
-    name: str
     measured: bool
-    by_name: bool
     columns: dict[str, Column] = field(default_factory=dict)
 
     @property
@@ -64,7 +62,7 @@ class _Family:
 
     @property
     def pattern(self) -> str:
-        """What `columns` takes for all of them: * stands where their names differ."""
+        """Pattern of all names for `columns`, with * where they differ."""
         names = [column.name for column in self.columns.values()]
         begin = _shared(names)
         end = _shared([name[len(begin) :][::-1] for name in names])[::-1]
@@ -72,7 +70,7 @@ class _Family:
 
 
 def _shared(words: Sequence[str]) -> str:
-    """The letters that all words begin with."""
+    """Return the common prefix of all words."""
     same = takewhile(lambda letters: len(set(letters)) == 1, zip(*words, strict=False))
     return "".join(letters[0] for letters in same)
 
@@ -84,14 +82,14 @@ def choose_columns(
     columns: ColumnsOf | None = None,
     counts: Container[int] | None = None,
 ) -> Chosen:
-    """The columns to read.
+    """Choose the columns to read.
 
     Args:
         tables: names of the columns of every file.
         files: the files.
         joint_names: joints that may have been recorded, in the robot's order.
-        columns: what the user says.
-        counts: how many joints from the first on numbered columns may count; all of them by default.
+        columns: given by the user.
+        counts: possible numbers of joints in numbered columns, from the first joint; all by default.
     """
     counts = (len(joint_names),) if counts is None else counts
     said = dict(columns or {})
@@ -125,7 +123,7 @@ def choose_columns(
 def _families(
     tables, files, joint_names, guesses: list[list[Guess]], counts: Container[int]
 ) -> tuple[list[_Family], list[str]]:
-    """(columns of one role that belong together, those whose numbers do not count the joints from 0 or 1)."""
+    """Return (families of columns of one role, those whose numbers do not count the joints from 0 or 1)."""
     families: list[_Family] = []
     misfits: list[str] = []
     for number, (names, its) in enumerate(zip(tables, guesses, strict=True)):
@@ -134,7 +132,7 @@ def _families(
             if guess.role in ("", "position", "velocity", "torque", "current"):
                 groups.setdefault((guess.role, guess.family, guess.joint is not None), []).append((index, guess))
         alone = len({role for role, _, _ in groups}) == 1
-        for (role, family, by_name), members in groups.items():
+        for (role, _, by_name), members in groups.items():
             if not role:
                 # Columns that only name joints are what the file's name says, or positions beside others.
                 role = (role_of_file(files[number]) if alone else "") or "position"
@@ -148,7 +146,7 @@ def _families(
                     misfits.append(f"{shown[0]} … {shown[-1]}: {len(shown)} columns")
                     continue
                 meant = {joint_names[k - first]: index for k, index in counted.items()}
-            made = _Family(role, number, family, any(guess.measured for _, guess in members), by_name)
+            made = _Family(role, number, any(guess.measured for _, guess in members))
             for joint in joint_names:
                 if joint in meant:
                     index = meant[joint]
@@ -158,12 +156,12 @@ def _families(
 
 
 def _best(candidates: list[_Family], role: str, files: Sequence[str]) -> _Family | None:
-    """The family with the most joints; then measured, by name, with the shortest name; refused if two are equal."""
+    """Return the family with the most joints, then a measured one; refuse ties."""
     if not candidates:
         return None
 
-    def rank(family: _Family) -> tuple[int, bool, bool, int]:
-        return len(family.columns), family.measured, family.by_name, -len(family.name)
+    def rank(family: _Family) -> tuple[int, bool]:
+        return len(family.columns), family.measured
 
     ordered = sorted(candidates, key=rank, reverse=True)
     if len(ordered) > 1 and rank(ordered[0]) == rank(ordered[1]):
@@ -177,7 +175,7 @@ def _best(candidates: list[_Family], role: str, files: Sequence[str]) -> _Family
 
 
 def _time(tables, guesses: list[list[Guess]], said: Mapping) -> tuple[Column, ...]:
-    """One column of time for every file that has one, or its seconds and nanoseconds."""
+    """Return the time column of every file that has one."""
     if "time" in said:
         if said["time"] in NONE:
             return ()
@@ -190,31 +188,21 @@ def _time(tables, guesses: list[list[Guess]], said: Mapping) -> tuple[Column, ..
     columns: list[Column] = []
     for number, (names, its) in enumerate(zip(tables, guesses, strict=True)):
         times = [k for k, guess in enumerate(its) if guess.role == "time"]
-        parts = [
-            next((k for k, g in enumerate(its) if g.role == part), None) for part in ("seconds", "nanoseconds")
-        ]
-        if parts[0] is not None and parts[1] is not None:
-            columns += [
-                Column(number, parts[0], names[parts[0]], "s"),
-                Column(number, parts[1], names[parts[1]], "ns"),
-            ]
-        elif times:
+        if times:
             best = min(times, key=lambda k: (_time_rank(its[k].family), k))
             columns.append(Column(number, best, names[best], its[best].unit))
-        elif parts[0] is not None:
-            columns.append(Column(number, parts[0], names[parts[0]], "s"))
     return tuple(columns)
 
 
 def _time_rank(family: str) -> int:
-    """Plain names first, then the time of the measurement, then others, such as those of arrival."""
+    """Rank time columns: plain names first, then the time of the measurement, then others, such as arrival."""
     if family in ("t", "time", "timestamp", "stamp", "time_s"):
         return 0
     return 1 if "header" in family or "stamp" in family else 2
 
 
 def _said(value: object, role: str, tables, joint_names: Sequence[str]) -> dict[str, Column]:
-    """Columns that the user names, by joint."""
+    """Return the columns named by the user, by joint."""
     places = {
         name: Column(k, i, name) for k, names in enumerate(tables) for i, name in reversed([*enumerate(names)])
     }
@@ -267,7 +255,7 @@ def _said(value: object, role: str, tables, joint_names: Sequence[str]) -> dict[
 
 
 def _checked(roles: dict[str, dict[str, Column]], time, unread, joint_names, tables, files, misfits) -> Chosen:
-    """The joints that are complete, and the account of what is read."""
+    """Return the complete joints, and the import summary."""
     source = " + ".join(files)
     torque = "current" if "current" in roles else "torque"
     for role in ("position", torque):
@@ -276,7 +264,8 @@ def _checked(roles: dict[str, dict[str, Column]], time, unread, joint_names, tab
             raise ModelError(
                 f"has no columns for the {role} of {len(joint_names)} joints, {', '.join(joint_names)}{other}",
                 file=source,
-                remedy=f"Say which they are, columns={{{role!r}: …}} (--columns {role}=NAME*). {_known(tables)}",
+                remedy=f"Say which they are, columns={{{role!r}: …}} (--columns {role}=NAME*). "
+                f"{_understood(roles, time)}. {_known(tables)}",
             )
     complete = [joint for joint in joint_names if joint in roles["position"] and joint in roles[torque]]
     if not complete:
@@ -308,6 +297,15 @@ def _checked(roles: dict[str, dict[str, Column]], time, unread, joint_names, tab
         account.append(f"columns not read: {first_of(rest, 8)}")
     chosen = {role: tuple(columns[joint] for joint in complete) for role, columns in roles.items()}
     return Chosen(tuple(complete), time, chosen, tuple(account))
+
+
+def _understood(roles: dict[str, dict[str, Column]], time: Sequence[Column]) -> str:
+    """List the columns that have a role, for messages."""
+    found = {"time": [column.name for column in time]} if time else {}
+    found |= {role: [column.name for column in columns.values()] for role, columns in roles.items()}
+    return "Understood: " + (
+        "; ".join(f"{role}: {first_of(names, 8)}" for role, names in found.items()) or "nothing"
+    )
 
 
 def _no_column(name: str, tables) -> ModelError:

@@ -1,4 +1,4 @@
-"""Files of recordings by their endings."""
+"""Log files by suffix."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PathLike = str | os.PathLike[str]
 
 
 def open_table(path: PathLike, topic: str | None = None) -> LogTable:
-    """The table of a recording's file, by its ending; `topic` is that of a bag."""
+    """Open the table of a log file, by its suffix; `topic` is that of a bag."""
     if not isinstance(path, (str, os.PathLike)):
         raise ModelError(f"{path!r} is not the path of a file", remedy="Give a path as text or pathlib.Path")
     place = Path(path)

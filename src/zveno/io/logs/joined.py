@@ -1,4 +1,4 @@
-"""The rows of a recording from its files: one is read piece by piece, several are put together by row or time."""
+"""Rows of a log from its files: a single file is read in chunks, several are joined by row or time."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from .tables import LogTable
 from .units import time_factor, unit_factor, unit_words
 
 Rows = tuple[np.ndarray, "np.ndarray | None", dict[str, np.ndarray]]
-"""(m,) lines, (m,) s or None where there is no clock, and (m, n) numbers of every role, as recorded."""
+"""(m,) lines, (m,) s or None without a clock, and (m, n) recorded values of every role."""
 
 
 class LogRows:
-    """The rows of a recording, which can be read again and again.
+    """Rows of a log, which can be read repeatedly.
 
     Args:
         tables: its files.
         chosen: the columns that are read.
-        timed: whether their columns of time count.
-        time_unit: what the user says of the unit of time.
+        timed: True to use their time columns.
+        time_unit: unit of time given by the user.
     """
 
     tables: Sequence[LogTable]
@@ -67,12 +67,10 @@ class LogRows:
             yield lines, self._seconds(values[:, : len(clock)], number), parts
 
     def _seconds(self, time: np.ndarray, number: int) -> np.ndarray | None:
-        """(m,) s from a file's column of time, or from its seconds and nanoseconds; None if it has none."""
+        """Return (m,) s from a file's time column; None if it has none."""
         columns = self.times[number]
         if not columns:
             return None
-        if len(columns) == 2:
-            return time[:, 0] + 1e-9 * time[:, 1]
         if number not in self._factors:
             unit = self.time_unit or columns[0].unit or self.tables[number].units.get(columns[0].name)
             finite = time[:, 0][np.isfinite(time[:, 0])]
@@ -82,7 +80,7 @@ class LogRows:
             return time[:, 0] * self._factors[number]
 
     def _whole(self, number: int) -> Rows | None:
-        """All rows of a file; None if nothing of it is read."""
+        """Return all rows of a file; None if nothing of it is read."""
         pieces, size = [], 0
         for piece in self._pieces(number):
             pieces.append(piece)
@@ -100,7 +98,7 @@ class LogRows:
         return np.concatenate(lines), None if times[0] is None else np.concatenate(times), values
 
     def _merged(self, files: Sequence[Rows | None]) -> Rows:
-        """The rows of several files side by side; by linear interpolation in time where their clocks differ."""
+        """Join the rows of several files, by linear interpolation in time if their clocks differ."""
         first = self.chosen.roles["position"][0].table
         names = [Path(table.file).name for table in self.tables]
         main = files[first]
@@ -129,7 +127,7 @@ class LogRows:
         return lines, seconds, {role: self._columns(role, values) for role in self.chosen.roles}
 
     def _columns(self, role: str, values: dict[tuple[int, str], np.ndarray]) -> np.ndarray:
-        """The columns of a role in the order of the joints, whatever file they are in."""
+        """Return the columns of a role in the order of the joints, whatever file they are in."""
         used: dict[int, int] = {}
         columns = []
         for column in self.chosen.roles[role]:
@@ -144,7 +142,7 @@ def _same(times: np.ndarray, others: np.ndarray) -> bool:
 
 
 def _at_times(values: np.ndarray, times: np.ndarray | None, wanted: np.ndarray | None) -> np.ndarray:
-    """(m, n) values at other times, NaN outside; times that go back are left out first."""
+    """Interpolate (m, n) values at other times, NaN outside; rows whose time goes back are dropped first."""
     assert times is not None
     assert wanted is not None
     good = np.isfinite(times) & np.isfinite(values).all(axis=1)

@@ -1,4 +1,4 @@
-"""A recording of a robot's motion, read in blocks: rows in the order of time, at the joints, in SI units."""
+"""Log of a robot's motion, read in blocks: rows in the order of time, at the joints, in SI units."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from ...robot import Robot
 
 MAX_VALUE = 1e6
-"""Rows with a larger position, velocity or torque (SI units, at the joint) are garbage."""
+"""Largest valid position, velocity or torque (SI units, at the joint)."""
 SPIKE = 0.2
-"""rad or m; a position that jumps so far for a single sample, and comes back, was not reached."""
+"""Jump of a position, rad or m, for a single sample that marks it as invalid."""
 KEPT_BYTES = 128 * 2**20
-"""Recordings of at most this size stay in memory once they were read; larger ones are read again in every pass."""
+"""Largest size of logs that stay in memory once read; larger ones are read again in every pass."""
 BLOCK_ROWS = 200_000
 
 
@@ -49,10 +49,10 @@ class LogBlock:
 
 @dataclass(frozen=True, eq=False)
 class RawRows:
-    """Rows as they come from a file, in SI units at the joints; NaN where a cell cannot be used.
+    """Rows of a file, in SI units at the joints; NaN for cells that cannot be used.
 
     Attributes:
-        lines: (m,) where each row stands in the file.
+        lines: (m,) line number of each row in the file.
         t: (m,) s, by any clock.
         q, v, tau: (m, n); v is None where none are recorded.
     """
@@ -66,21 +66,21 @@ class RawRows:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Log:
-    """One recording of a motion. Read files with `zveno.read_log`; `Log.of` takes arrays.
+    """Log of a motion. Read files with `zveno.identification.read_log`; `Log.of` takes arrays.
 
-    Rows that cannot be used are left out, and the account says which. Times start at 0 and increase. A gap (a step
-    longer than 5 usual ones and 20 ms) or a clock that was set back ends a segment: no block holds rows of two
-    segments, and derivatives or filters must not reach from one into the next. Inside a segment steps may vary.
+    Rows that cannot be used are left out, and the account lists them. Times start at 0 and increase. A gap (a step
+    longer than 5 median steps and 20 ms) or a clock that was set back ends a segment. No block holds rows of two
+    segments; derivatives and filters must not cross segments. Inside a segment steps may vary.
 
     Attributes:
         joint_names: the joints it covers, in the robot's order: the n columns of q, v and tau. All of them have one
             axis. Joints of the robot that are not among them were not recorded.
         source: file names, for messages.
-        account: sentences: what each column was taken for, what was left out and where.
+        account: import summary: roles of the columns, and omissions.
         segments: (first, end) rows of every segment.
-        step: the usual time step, s.
+        step: the median time step, s.
         duration: s, without the gaps.
-        has_velocity: whether velocities were recorded.
+        has_velocity: True if velocities were recorded.
         times: (rows,) s from the beginning.
     """
 
@@ -108,7 +108,7 @@ class Log:
         return "\n".join((repr(self)[1:-1], *self.account))
 
     def blocks(self, rows: int = BLOCK_ROWS) -> Iterator[LogBlock]:
-        """The log from its beginning, in blocks of at most `rows` rows; every call starts again.
+        """Yield the log from its beginning, in blocks of at most `rows` rows; every call starts again.
 
         Blocks of a segment, put together, are the same rows whatever `rows` is.
         """
@@ -121,14 +121,14 @@ class Log:
                 yield LogBlock(piece.t[part], piece.q[part], v, piece.tau[part], piece.segment)
 
     def arrays(self) -> LogBlock:
-        """All rows at once (segment is that of the first): for logs that fit into memory."""
+        """Return all rows at once (segment is that of the first), for logs that fit into memory."""
         blocks = list(self.blocks())
         v = np.concatenate([block.v for block in blocks if block.v is not None]) if self.has_velocity else None
         t, q, tau = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("t", "q", "tau"))
         return LogBlock(t, q, v, tau)
 
     def portable(self) -> Log:
-        """The same log for other processes: with its rows, or, where it is too long to be kept, with its files."""
+        """Return the same log for other processes: with its rows, or with its files if it is too long to keep."""
         return replace(self, _pieces=self._elsewhere or Kept(tuple(self._pieces())))
 
     @classmethod
@@ -143,7 +143,7 @@ class Log:
         joint_names: Sequence[str] | None = None,
         source: str = "arrays",
     ) -> Log:
-        """A log from arrays, in SI units and at the joints.
+        """Return a log from arrays, in SI units and at the joints.
 
         Args:
             robot: whose motion it is.
@@ -151,8 +151,8 @@ class Log:
             q: (m, n) positions, rad and m.
             tau: (m, n) torques and forces, N·m and N.
             v: (m, n) velocities, if they were recorded.
-            joint_names: what the columns are; all joints of the robot with one axis, in its order, by default.
-            source: what messages call it.
+            joint_names: joints of the columns; by default all joints of the robot with one axis, in its order.
+            source: name in messages.
         """
         names = log_joints(robot, joint_names)
         rows = len(np.atleast_1d(np.asarray(t)))
@@ -166,17 +166,17 @@ class Log:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """The rows of a log in memory."""
+    """Rows of a log in memory."""
 
     blocks: tuple[LogBlock, ...]
 
     def __call__(self) -> Iterator[LogBlock]:
-        """The rows from the beginning."""
+        """Yield the rows from the beginning."""
         return iter(self.blocks)
 
 
 def log_joints(robot: Robot | Mechanism, names: Sequence[str] | None = None) -> tuple[str, ...]:
-    """Joints with one axis that move by themselves, in the robot's order: all, or those named."""
+    """Return the independent joints with one axis, in the robot's order: all, or those named."""
     mechanism = robot if isinstance(robot, Mechanism) else robot.mechanism
     single = tuple(
         joint.name for joint in mechanism.joints if joint.mimic is None and joint.type.n_v == joint.type.n_q == 1
@@ -221,9 +221,9 @@ def assembled_log(
     raw: Callable[[], Iterator[RawRows]],
     elsewhere: Callable[[], Iterator[LogBlock]] | None = None,
 ) -> Log:
-    """The log of rows that can be read again and again.
+    """Assemble the log of rows that can be read repeatedly.
 
-    Every row is read once here: the clock is judged as a whole, and the rows are kept if they are few. Otherwise
+    Every row is read once here: the clock is checked as a whole, and the rows are kept if they are few. Otherwise
     `elsewhere`, which can be pickled, reads the same rows in another process.
     """
     times, good, lines, kept = [], [], [], []
@@ -292,12 +292,12 @@ def assembled_log(
 
 
 def with_account(remedy: str | None, said: Sequence[str]) -> str | None:
-    """A remedy, and what was decided about the files so far."""
+    """Return a remedy, extended by the decisions about the files so far."""
     return remedy if not said else f"{remedy or ''}. {'; '.join(said)}".lstrip(". ")
 
 
 def _usable(part: RawRows) -> np.ndarray:
-    """(m,) whether all numbers of a row are finite and of a size that a robot has."""
+    """Return a mask (m,) of rows whose values are all finite and below `MAX_VALUE`."""
     good = np.isfinite(part.t)
     for values in (part.q, part.v, part.tau):
         if values is not None:
@@ -306,7 +306,7 @@ def _usable(part: RawRows) -> np.ndarray:
 
 
 def _spikes(q: np.ndarray, good: np.ndarray) -> np.ndarray:
-    """(m,) rows in which a position jumps away for one sample and comes back."""
+    """Return a mask (m,) of rows with a position that jumps and comes back, or a jump at either end."""
     spikes = np.zeros(len(q), dtype=bool)
     at = np.flatnonzero(good)
     if len(at) < 3:
@@ -315,4 +315,7 @@ def _spikes(q: np.ndarray, good: np.ndarray) -> np.ndarray:
     there, back = steps[:-1], steps[1:]
     away = (np.minimum(abs(there), abs(back)) > SPIKE) & (abs(there + back) < 0.1 * abs(there))
     spikes[at[1:-1]] = away.any(axis=1)
+    for end, step, others in ((at[0], steps[0], steps[1:4]), (at[-1], steps[-1], steps[-4:-1])):
+        usual = abs(others).max(axis=0)
+        spikes[end] |= bool(((abs(step) > SPIKE) & (abs(step) > 10.0 * usual) & (usual < SPIKE)).any())
     return spikes

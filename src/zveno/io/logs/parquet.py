@@ -1,11 +1,8 @@
-"""Recordings as Parquet, read piece by piece with polars."""
+"""Parquet logs, read in chunks with polars."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -14,14 +11,11 @@ from ..files import MAX_LOG_BYTES, opened
 from .tables import LogTable, Piece
 
 PIECE_ROWS = 2**18
-"""Row groups that polars writes have so many rows."""
-MAX_SECONDS = 600.0
-"""For reading a file once."""
-_TRIAL = Path(__file__).with_name("parquet_trial.py")
+"""Number of rows of the row groups that polars writes."""
 
 
 def read_parquet_table(path: object) -> LogTable:
-    """The table of a Parquet file: its columns of numbers and times."""
+    """Read the table of a Parquet file: its columns of numbers and times."""
     try:
         import polars
     except ImportError:
@@ -32,10 +26,9 @@ def read_parquet_table(path: object) -> LogTable:
         if stream.read(4) != b"PAR1":
             raise ModelError("is not a Parquet file", file=path)
     place = str(path)
-    _try_reading(place)
 
     def damaged(error: BaseException) -> ModelError:
-        return _damaged(place, str(error))
+        return ModelError(f"it is damaged: {str(error)[:200]}", file=path, remedy="Write it again")
 
     panic = getattr(polars.exceptions, "PanicException", RuntimeError)
     faults = (polars.exceptions.PolarsError, panic, OSError, ValueError, RuntimeError)
@@ -71,25 +64,6 @@ def read_parquet_table(path: object) -> LogTable:
             yield np.arange(first + 1, first + len(values) + 1), values
 
     return LogTable(place, tuple(names), pieces, units)
-
-
-def _try_reading(path: str) -> None:
-    """Read the file once in a process of its own: polars ends the process that reads some damaged files."""
-    command = [sys.executable, "-P", str(_TRIAL), path, str(PIECE_ROWS)]
-    try:
-        trial = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=MAX_SECONDS)
-    except subprocess.TimeoutExpired:
-        raise ModelError(
-            f"reading it took more than {MAX_SECONDS:g} s", file=path, remedy="Split it, or save it as CSV"
-        ) from None
-    if trial.returncode:
-        said = trial.stderr.decode(errors="replace").strip().splitlines()
-        ended = trial.returncode < 0 or not said
-        raise _damaged(path, "it ends the process that reads it" if ended else said[-1])
-
-
-def _damaged(path: str, why: str) -> ModelError:
-    return ModelError(f"it is damaged: {why[:200]}", file=path, remedy="Write it again")
 
 
 def _unit_of(kind: object) -> str:

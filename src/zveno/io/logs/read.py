@@ -1,4 +1,4 @@
-"""Reading recordings: the files of one log, or several logs."""
+"""Readers of logs: the files of one log, or several logs."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ def read_log(
     gears: float | Sequence[float] | Mapping[str, float] | None = None,
     rate: float | None = None,
 ) -> Log:
-    """A recording of a robot's motion; `print(log)` says what its columns were taken for and what was left out.
+    """Read a log of a robot's motion; `print(log)` shows the roles of its columns and the omissions.
 
     Args:
         path: a file: CSV (.csv, .tsv, .txt), Parquet, .npz, .mat up to version 7, a bag of ROS 1 or 2, or MCAP with
             joint states; or several files that hold parts of one recording.
         robot: whose motion it is.
-        columns: what columns are, where their names do not say it: {"time": "t_msg", "position": "q_*",
+        columns: roles of columns, if their names do not tell: {"time": "t_msg", "position": "q_*",
             "torque": ["tau_a", "tau_b"], "velocity": None}; * stands for the joint or its number. "topic" names the
             topic of a bag.
-        units: {"position": "deg", "time": "ms", …} where the names do not say them; else rad, m, s, N·m, N, A.
-        gains: torque by what was recorded, for all joints, for each, or by name: N·m/A where currents were.
+        units: {"position": "deg", "time": "ms", …} if the names do not tell; else rad, m, s, N·m, N, A.
+        gains: torque per recorded value, for all joints, for each, or by name: N·m/A for currents.
         offsets: added to the positions of the joints, rad and m.
         side: "motor" where positions, velocities and torques are those of the motors: the robot's transmission
             turns them into those of the joints.
-        gears: turns of the motor in one of the joint (rad in a metre where it slides), for side="motor" where the
-            model has no transmission; for all joints, for each, or by name.
-        rate: samples a second, where there is no column of time.
+        gears: motor turns per joint turn (rad per metre for a prismatic joint), for side="motor" if the model has
+            no transmission; for all joints, for each, or by name.
+        rate: sampling rate, Hz, if there is no time column.
     """
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     if not paths:
@@ -83,7 +83,7 @@ def read_log(
 
 @dataclass(frozen=True, eq=False)
 class Again:
-    """Files that are read once more, by another process.
+    """Reader that another process uses to read the files again.
 
     Attributes:
         paths: absolute.
@@ -96,7 +96,7 @@ class Again:
     options: dict[str, Any]
 
     def __call__(self) -> Iterator[LogBlock]:
-        """The rows from the beginning."""
+        """Yield the rows from the beginning."""
         return read_log(self.paths, self.mechanism, **self.options).blocks()
 
 
@@ -112,7 +112,7 @@ def read_logs(
     gears: float | Sequence[float] | Mapping[str, float] | None = None,
     rate: float | None = None,
 ) -> list[Log]:
-    """Several recordings; files that hold a part only, such as the positions, are put together with the next ones.
+    """Read several logs; files that hold a part only, such as the positions, are joined with the next ones.
 
     Args:
         paths: the files.
@@ -154,14 +154,13 @@ def read_logs(
 
 def _is_complete(tables: Sequence[LogTable], mechanism: Mechanism, said: ColumnsOf) -> bool:
     try:
-        _chosen([_named(table, mechanism) for table in tables], mechanism, said)
+        _chosen(tables, mechanism, said)
     except ModelError:
         return False
     return True
 
 
 def _log(tables, mechanism: Mechanism, columns, units, gains, offsets, side, gears, rate, again: Again) -> Log:
-    tables = [_named(table, mechanism) for table in tables]
     decided = [note for table in tables for note in table.notes]
     try:
         chosen = _chosen(tables, mechanism, columns)
@@ -186,16 +185,16 @@ def _log(tables, mechanism: Mechanism, columns, units, gains, offsets, side, gea
         how = "the robot's transmission" if gears is None else "the gears that are given"
         account.append(f"motors are turned into joints by {how}")
     if rate is not None and (not np.isfinite(rate) or rate <= 0.0):
-        raise ModelError(f"a rate of {rate} samples a second is not possible", element="rate")
+        raise ModelError(f"a rate of {rate} samples per second is not possible", element="rate")
     if not chosen.time and rate is None:
         raise ModelError(
             "has no column of time",
             file=source,
-            remedy="Give the samples a second, rate=500 (--rate 500), or say columns={'time': …}",
+            remedy="Give the samples per second, rate=500 (--rate 500), or say columns={'time': …}",
         )
     recorded = LogRows(tables, chosen, rate is None, said.get("time"))
     if rate is not None:
-        account.append(f"time: {rate:g} samples a second, as said")
+        account.append(f"time: {rate:g} samples per second, as said")
     turning = np.array(
         [mechanism.joint(name).type.kind == "revolute" for name in chosen.joint_names], dtype=bool
     ) & ~np.array(slides, dtype=bool)
@@ -236,37 +235,15 @@ def _chosen(tables: Sequence[LogTable], mechanism: Mechanism, columns: ColumnsOf
 
 
 def _counts(mechanism: Mechanism, joints: Sequence[str]) -> set[int]:
-    """How many joints numbered columns may count: all, or those before a gripper at the end of the arm."""
+    """Return the possible numbers of joints in numbered columns: all, or those before a gripper at the end."""
     n = len(joints)
     while n > 1 and (_GRIPPER.search(joints[n - 1]) or mechanism.joint(joints[n - 1]).type.units[0] == "m"):
         n -= 1
     return {n, len(joints)}
 
 
-def _named(table: LogTable, mechanism: Mechanism) -> LogTable:
-    """A table without a header with names by the places of its columns: time, positions, velocities, torques."""
-    if any(not name.startswith("column ") for name in table.names):
-        return table
-    n, width = len(log_joints(mechanism)), len(table.names)
-    layouts = {
-        2 * n + 1: ("time", "q", "tau"),
-        3 * n + 1: ("time", "q", "v", "tau"),
-        2 * n: ("q", "tau"),
-        3 * n: ("q", "v", "tau"),
-        n: ("",),
-        n + 1: ("time", ""),
-    }
-    if width not in layouts:
-        return table
-    names = []
-    for word in layouts[width]:
-        names += ["time"] if word == "time" else [f"{word or 'joint'}{k}" for k in range(1, n + 1)]
-    note = f"{Path(table.file).name} has no header: its columns are taken for {', '.join(names)}"
-    return LogTable(table.file, tuple(names), table.pieces, table.units, table.settings, (*table.notes, note))
-
-
 def _factors(chosen: Chosen, tables, said, slides) -> tuple[dict[str, np.ndarray], list[str]]:
-    """(SI units in one of every column by role, what is to be said about it)."""
+    """Return (factor to SI units of every column by role, texts about the units)."""
     factors, words = {}, []
     for role, columns in chosen.roles.items():
         made = []
@@ -286,7 +263,7 @@ def _factors(chosen: Chosen, tables, said, slides) -> tuple[dict[str, np.ndarray
 
 
 def _check_turns(q: np.ndarray, turning: np.ndarray, chosen: Chosen, source: str) -> None:
-    """Refuse angles that no joint turns, where nobody says what unit they are in."""
+    """Refuse angles beyond any joint's range if their unit is not given."""
     for k in np.flatnonzero(turning):
         sizes = abs(q[:, k][np.isfinite(q[:, k])])
         usual = float(np.quantile(sizes, 0.8)) if len(sizes) else 0.0

@@ -1,4 +1,4 @@
-"""What a column of a recording is, by the words in its name."""
+"""Roles of log columns by the words in their names."""
 
 from __future__ import annotations
 
@@ -12,36 +12,33 @@ from .units import RATES, SUITABLE, UNITS
 
 ROLES = ("time", "position", "velocity", "torque", "current")
 WORDS = {
-    "position": "q pos position positions angle angles ang theta encoder enc jpos qpos",
-    "velocity": "dq qd qdot dqdt vel velocity velocities speed speeds omega jvel qvel v dtheta thetadot",
-    "torque": "tau torque torques trq effort efforts moment moments force forces tauj jtorque",
-    "current": "current currents cur curr amp amps amperage i",
-    "time": "t time times stamp stamps timestamp timestamps clock elapsed tick",
+    "position": "q pos position positions angle angles theta",
+    "velocity": "dq qd qdot v vel velocity velocities speed",
+    "torque": "tau torque torques effort efforts force forces",
+    "current": "current currents curr",
+    "time": "t time stamp timestamp",
 }
 _ROLE_OF = {word: role for role, words in WORDS.items() for word in words.split()}
 _OTHER = "target targets cmd command commands commanded desired des ref reference set setpoint goal nominal d sp"
 _OTHER += " acc acceleration accelerations accel ddq qdd qddot dtau jerk temp temperature temperatures voltage"
-_OTHER += " error err ext external std sigma status flag id seq sequence"
+_OTHER += " error err ext external std sigma status flag id seq sequence sec secs nsec nsecs nanosec nanosecs"
 NOT_MEASURED = frozenset(_OTHER.split())
-"""Words of columns that are commands, estimates or something else."""
-MEASURED = frozenset({"actual", "act", "meas", "measured", "real", "fb", "fbk", "feedback"})
-SECONDS, NANOSECONDS = frozenset({"sec", "secs", "seconds"}), frozenset({"nsec", "nsecs", "nanosec", "nanosecs"})
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+"""Words of columns that are commands, estimates, parts of a time or something else."""
+MEASURED = frozenset({"actual", "measured"})
 _PARTS = re.compile(r"[a-z]+|\d+|[^\W\d_]+")
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What a column seems to be.
+    """Guessed role of a log column.
 
     Attributes:
-        role: one of `ROLES`, "seconds" or "nanoseconds" (parts of a time), "" for a joint's column that says no
-            more, or "unread".
+        role: one of `ROLES`, "" for a column that only names a joint, or "unread".
         joint: the joint, by its name.
         number: the number in the name, where the joint is not named.
         family: the name without joint and number: columns of one family belong together.
         unit: that stands in the name, or "".
-        measured: whether the name says that it was measured.
+        measured: True if the name marks it as measured.
     """
 
     role: str
@@ -53,7 +50,7 @@ class Guess:
 
 
 def guessed(name: str, joint_names: Sequence[str]) -> Guess:
-    """What a column of this name seems to be, for a robot with these joints."""
+    """Guess the role of a column from its name, for a robot with these joints."""
     word, unit = _without_unit(name)
     for candidate, its_unit in ((word, unit), (name, "")):
         plain = _plain(candidate)
@@ -69,7 +66,7 @@ def guessed(name: str, joint_names: Sequence[str]) -> Guess:
 
 
 def role_of_file(path: str) -> str:
-    """The role that the name of a file says, such as `pos_read_data.csv`, or ""."""
+    """Return the role in the name of a file, such as `pos_read_data.csv`, or ""."""
     roles = {_ROLE_OF[part] for part in _parts(PurePath(path).stem) if _ROLE_OF.get(part, "time") != "time"}
     return roles.pop() if len(roles) == 1 else ""
 
@@ -82,27 +79,20 @@ def _guess(left: str, joint: str | None, number: int | None, unit: str) -> Guess
     if NOT_MEASURED & set(parts):
         return Guess("unread", joint, number, family, unit)
     if joint is None and number is None:
-        if NANOSECONDS & set(parts):
-            return Guess("nanoseconds", family=family)
-        if SECONDS & set(parts):
-            return Guess("seconds", family=family)
         is_time = roles == {"time"} or (UNITS.get(unit, ("",))[0] == "time" and not roles)
         return Guess("time" if is_time else "unread", family=family, unit=unit)
     roles.discard("time")
-    if roles == {"torque", "current"}:  # `current` in the sense of now
-        roles = {"torque"}
-    if len(roles - {"position"}) == 1:  # `joint_position_velocity`, `q_vel`
-        roles -= {"position"}
     role = roles.pop() if len(roles) == 1 else ("" if not roles else "unread")
     if not role and unit:
         role = _role_of_unit(unit)
-    if not role and joint is None and not _JOINT_WORDS & set(parts):
+    words = {part for part in parts if not part.isdigit()}
+    if not role and (words - _JOINT_WORDS - MEASURED or (joint is None and not words & _JOINT_WORDS)):
         role = "unread"
     return Guess(role, joint, number, family, unit, measured)
 
 
-_JOINT_WORDS = frozenset({"joint", "joints", "j", "jnt", "axis", "ax", "motor"})
-"""Words that a numbered column without a role must have to be a joint's."""
+_JOINT_WORDS = frozenset({"joint", "j", "axis"})
+"""Words that a column without a role may have beside the joint's name, and must have beside its number."""
 
 
 def _role_of_unit(unit: str) -> str:
@@ -129,7 +119,7 @@ def _without_unit(name: str) -> tuple[str, str]:
 
 
 def _plain(name: str) -> str:
-    return re.sub(r"[^\w]+|_+", "_", plain_word(_CAMEL.sub("_", name))).strip("_")
+    return re.sub(r"[^\w]+|_+", "_", plain_word(name)).strip("_")
 
 
 def _parts(name: str) -> list[str]:
@@ -137,6 +127,6 @@ def _parts(name: str) -> list[str]:
 
 
 def _joint_in(plain: str, joint_names: Sequence[str]) -> str | None:
-    """The joint whose name stands in the word as a whole; the longest if there are several."""
+    """Return the joint whose whole name occurs in the word; the longest if there are several."""
     inside = [name for name in joint_names if f"_{_plain(name)}_" in f"_{plain}_"]
     return max(inside, key=len, default=None)

@@ -1,4 +1,4 @@
-"""From what drives report to the joints: gears and couplings, gains of currents, offsets of encoders."""
+"""Conversion of drive data to the joints: gears and couplings, current gains, encoder offsets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIDES = ("joint", "motor")
 
 @dataclass(frozen=True, eq=False)
 class JointSide:
-    """Turns recorded columns into those of the joints.
+    """Conversion of recorded columns to those of the joints.
 
     Motor velocities are N q̇, so that q = N⁻¹ q_motor + offsets and, by the power, τ = Nᵀ (gains · recorded).
 
@@ -32,23 +32,23 @@ class JointSide:
     offsets: np.ndarray
 
     def position(self, q: np.ndarray) -> np.ndarray:
-        """(m, n) positions of the joints."""
+        """Return (m, n) positions of the joints."""
         q = self.velocity(q)
         return q + self.offsets if self.offsets.any() else q
 
     def velocity(self, v: np.ndarray) -> np.ndarray:
-        """(m, n) velocities of the joints."""
+        """Return (m, n) velocities of the joints."""
         return v if self.to_joint is None else _applied(self.to_joint, v)
 
     def torques(self, recorded: np.ndarray) -> np.ndarray:
-        """(m, n) torques of the joints from recorded torques or currents."""
+        """Return (m, n) torques of the joints from recorded torques or currents."""
         if self.torque.ndim == 2:
             return _applied(self.torque, recorded)
         return recorded if (self.torque == 1.0).all() else recorded * self.torque
 
 
 def _applied(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """x Aᵀ where numbers out of range become NaN, and a NaN spoils only what depends on it."""
+    """Return x Aᵀ with NaN for overflow; a NaN affects only the values that depend on it."""
     with np.errstate(over="ignore", invalid="ignore"):
         y = np.zeros_like(x)
         for i, k in zip(*np.nonzero(A), strict=True):
@@ -64,13 +64,13 @@ def joint_side(
     offsets: object = None,
     gears: object = None,
 ) -> JointSide:
-    """What turns the columns of these joints into those of the joints.
+    """Return the conversion of the recorded columns to those of the joints.
 
     Args:
-        mechanism: whose transmission counts.
-        joint_names: what the columns are.
+        mechanism: its transmission is used.
+        joint_names: joints of the columns.
         side: "joint" or "motor": where positions, velocities and torques were recorded.
-        gains: torque by what was recorded, on that side: N·m/A for currents.
+        gains: torque per recorded value, on that side: N·m/A for currents.
         offsets: added to positions of the joints, rad and m.
         gears: velocity of a motor over that of its joint, where the mechanism has no transmission.
     """
@@ -119,7 +119,7 @@ def joint_side(
 
 
 def per_joint(value: object, joint_names: Sequence[str], word: str, default: float) -> np.ndarray:
-    """(n,) from a number for all joints, one for each, or numbers by name; those not named have the default."""
+    """Return (n,) from a scalar for all joints, one value per joint, or values by name; others get the default."""
     n = len(joint_names)
     if value is None:
         return np.full(n, default)

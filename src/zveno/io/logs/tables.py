@@ -1,4 +1,4 @@
-"""Recordings as tables of numbers that can be read again and again, piece by piece."""
+"""Logs as numeric tables that can be read repeatedly, in chunks."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 Piece = tuple[np.ndarray, np.ndarray]
-"""(m,) where rows stand in the file, and (m, columns) their numbers, NaN where a cell holds none."""
+"""(m,) line numbers of rows, and (m, columns) their values, NaN for cells without a number."""
 
 
 @dataclass(frozen=True, eq=False)
 class LogTable:
-    """A file of a recording.
+    """File of a log.
 
     Attributes:
         file: its path, for messages.
         names: of its columns.
         pieces: a function of the indices of columns; reads those from the beginning.
         units: of columns that the file itself knows, by name.
-        settings: what comments of the form `# key = value` say.
-        notes: what was decided about the file as a whole.
+        settings: of comments of the form `# key = value`.
+        notes: decisions about the file as a whole.
     """
 
     file: str
@@ -33,7 +33,7 @@ class LogTable:
 
 
 def array_table(file: str, columns: Mapping[str, np.ndarray], notes: tuple[str, ...] = ()) -> LogTable:
-    """A table of columns (m,) in memory."""
+    """Return a table of columns (m,) in memory."""
     values = list(columns.values())
 
     def pieces(indices: list[int]) -> Iterator[Piece]:

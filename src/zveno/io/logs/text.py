@@ -1,7 +1,7 @@
-"""Recordings as text: CSV and its relatives, read piece by piece.
+"""Text logs: CSV and similar formats, read in chunks.
 
-A piece of text becomes numbers at once by polars, or by NumPy where polars is not installed. Rows with another
-number of cells, comments and quotation marks are put in order first, line by line.
+A chunk of text is parsed at once by polars, or by NumPy if polars is not installed. Rows with another number of
+cells, comments and quotation marks are normalized first, line by line.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from .units import UNITS
 
 PIECE_BYTES = 4 * 2**20
 MAX_LINE_BYTES = 2**20
-"""Longer lines are refused."""
+"""Size limit of a line."""
 PLACES = ("one", "two", "three")
-"""Among equal names; no digits, which count joints, and the first two equally long, so that none is preferred."""
+"""Suffixes of equal names; no digits, which count joints, and the first two equally long: none is preferred."""
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _SPACES = re.compile(rb"[ \t]*([,\n])[ \t]*")
 _BLANKS = re.compile(rb"[ \t]+")
 
 
 def read_text_table(path: object) -> LogTable:
-    """The table of a CSV file; see `zveno.io.cells` for what may part its columns."""
+    """Read the table of a CSV file; see `zveno.io.cells` for the column delimiters."""
     with opened(path, MAX_LOG_BYTES) as stream:
         beginning = stream.read(PIECE_BYTES)
     whole = None
@@ -101,7 +101,7 @@ def read_text_table(path: object) -> LogTable:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Names that stand there several times with their place among these: q1_one, q1_two."""
+    """Return names with repeated ones numbered by suffix: q1_one, q1_two."""
     seen: Counter[str] = Counter()
     out = []
     for name in names:
@@ -112,7 +112,7 @@ def _distinct(names: list[str]) -> list[str]:
 
 
 def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[int, int, int, str]]]:
-    """(settings of the comments, the first two lines with content: (number, first byte, byte after it, text))."""
+    """Return (settings of the comments, the first two lines with content: (number, first byte, end byte, text))."""
     settings: dict[str, str] = {}
     first_lines: list[tuple[int, int, int, str]] = []
     offset = 3 if beginning.startswith(b"\xef\xbb\xbf") else 0
@@ -133,25 +133,25 @@ def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[in
 
 
 def _odd(data: bytes) -> bool:
-    """Whether lines have to be looked at one by one: comments, quotation marks, empty lines, garbage."""
+    """Return True if lines need separate parsing: comments, quotation marks, empty lines, garbage."""
     return data.startswith(b"\n") or any(mark in data for mark in (b'"', b"#", b"%", b"\r", b"\0", b"\n\n"))
 
 
 class _Parser:
-    """Text to numbers.
+    """Parser from text to numbers.
 
     Args:
         file: for messages.
-        delimiter: what parts the columns; None for blanks.
-        width: how many there are.
-        dates: whether cells hold dates, which are read as seconds.
+        delimiter: column delimiter; None for blanks.
+        width: number of columns.
+        dates: True if cells hold dates, which are read as seconds.
     """
 
     def __init__(self, file: str, delimiter: str | None, width: int, dates: bool = False) -> None:
         self.file, self.delimiter, self.width, self.dates = file, delimiter, width, dates
 
     def numbers(self, data: bytes, before: int, indices: list[int]) -> Iterator[Piece]:
-        """The rows of some whole lines; `before` counts the lines that precede them."""
+        """Yield the rows of some whole lines; `before` counts the lines that precede them."""
         plain = self._normal(data)
         n = plain.count(b"\n")
         if not self.dates and plain.count(b",") == n * (self.width - 1) and not _odd(plain):
@@ -180,7 +180,7 @@ class _Parser:
         yield np.array(lines), values
 
     def _line(self, cells: list[str]) -> str:
-        """A row with commas; an empty one where the number of cells is wrong, so that it is left out and named."""
+        """Return a row with commas; an empty one if the number of cells is wrong: it is dropped and named."""
         if len(cells) != self.width:
             return "," * (self.width - 1) if self.width > 1 else "nan"
         words = []
@@ -193,7 +193,7 @@ class _Parser:
         return ",".join(words) if self.width > 1 else words[0] or "nan"
 
     def _normal(self, data: bytes) -> bytes:
-        """With commas between columns, points in numbers, and nothing else between them."""
+        """Normalize to commas between columns, points in numbers, and nothing else between them."""
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n")
         if self.delimiter is None:
@@ -208,7 +208,7 @@ class _Parser:
 
 
 def _seconds(date: str) -> str:
-    """Seconds since 1970 of a date as ISO 8601 writes it, UTC where it names no zone; empty if there is none."""
+    """Return seconds since 1970 of an ISO 8601 date, UTC if it names no zone; "" if there is none."""
     try:
         moment = datetime.fromisoformat(date.strip())
     except ValueError:
@@ -217,8 +217,7 @@ def _seconds(date: str) -> str:
 
 
 def parsed_numbers(data: bytes, width: int, indices: list[int]) -> np.ndarray | None:
-    """(rows, len(indices)) numbers of lines with commas; NaN where a cell is no number. None if a line has too many
-    cells."""
+    """Parse (rows, len(indices)) numbers of lines with commas, NaN for other cells; None if a line is too long."""
     try:
         import polars
     except ImportError:

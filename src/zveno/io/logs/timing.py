@@ -1,4 +1,4 @@
-"""Which rows of a recording are used, judged by their clock, and where it has gaps."""
+"""Clock of a log: selection of rows, and gaps."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ GAP_STEPS, GAP_SECONDS = 5.0, 0.02
 """A step longer than this many usual ones and than this many seconds is a gap. Shorter ones may be interpolated:
 the motions of arms are slower than 10 Hz or so."""
 MAX_STEP = 0.5
-"""Samples that are further apart, s, show no motion: the time has another unit."""
+"""Largest time between samples, s, of a motion; beyond, the time has another unit."""
 RESTART = 100
-"""A clock that goes back for fewer rows than this delivers late rows, which are left out; else it was set back."""
+"""Number of rows: a clock that goes back for fewer delivers late rows, which are dropped; else it was set back."""
 MOST_RESTARTS = 100
 FEWEST_ROWS = 10
 LEAST_KEPT = 0.05
-"""Share of the rows that must have increasing times; with less it is no clock."""
+"""Smallest share of rows with increasing times for a valid clock."""
 
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """What the clock of a recording says.
+    """Result of the check of a log's clock.
 
     Attributes:
-        keep: (rows,) whether a row is used.
+        keep: (rows,) mask of the rows used.
         t: (kept,) seconds from the first row, increasing.
-        segments: (first, end) of the kept rows of every piece without a gap.
-        step: the usual time step, s.
-        account: what was left out and why.
+        segments: (first, end) of the kept rows of every segment without a gap.
+        step: the median time step, s.
+        account: omissions and their reasons.
     """
 
     keep: np.ndarray
@@ -43,15 +43,15 @@ class Timing:
 
 
 def judged_times(t: np.ndarray, good: np.ndarray, lines: np.ndarray, source: str) -> Timing:
-    """Which rows to use, from all times (rows,) s.
+    """Select the rows to use, from all times (rows,) s.
 
     Single rows whose time jumps, repeated times and late rows are left out. A clock that was set back begins a new
     segment, and its times follow those before, so that times always increase.
 
     Args:
         t: times as recorded, s.
-        good: whether the other numbers of a row can be used.
-        lines: where each row stands in the file, for the account.
+        good: mask of rows whose other values can be used.
+        lines: line number of each row in the file, for the account.
         source: the file or files, for errors.
     """
     at = np.flatnonzero(good & np.isfinite(t))
@@ -80,7 +80,7 @@ def judged_times(t: np.ndarray, good: np.ndarray, lines: np.ndarray, source: str
     gap = max(GAP_STEPS * step, GAP_SECONDS)
     account: list[str] = []
     restarts: list[int] = []
-    if n_forward < len(steps) or steps[-1] > 1e6 * gap:
+    if n_forward < len(steps) or max(steps[0], steps[-1]) > 1e6 * gap:
         del steps
         at, times, restarts = _forward_rows(at, times, lines, gap, step, account, source)
         steps = np.diff(times)
@@ -98,14 +98,14 @@ def judged_times(t: np.ndarray, good: np.ndarray, lines: np.ndarray, source: str
 
 
 def _usual(steps: np.ndarray) -> float:
-    """The median of the steps forward, of a million at most."""
+    """Return the median of the steps forward, of a million at most."""
     some = steps[:: max(1, len(steps) // 1_000_000)]
     some = some[some > 0.0]
     return float(np.median(some if len(some) else steps[steps > 0.0]))
 
 
 def _forward_rows(at, times, lines, gap: float, step: float, account: list[str], source: str):
-    """(rows whose times increase, these times, places among them where the clock was set back)."""
+    """Return (rows whose times increase, these times, their indices at which the clock was set back)."""
     jumps = _single_jumps(times, gap)
     if jumps.any():
         account.append(f"the time of {listed(lines[at[jumps]])} jumps and comes back; left out")
@@ -130,19 +130,21 @@ def _forward_rows(at, times, lines, gap: float, step: float, account: list[str],
 
 
 def _single_jumps(t: np.ndarray, gap: float) -> np.ndarray:
-    """Rows whose time is out of order while their neighbours follow each other."""
+    """Return the rows whose time is out of order while their neighbours follow each other."""
     jumps = np.zeros(len(t), dtype=bool)
     back = np.flatnonzero(t[1:] < t[:-1])
     suspects = np.unique(np.concatenate([back, back + 1]))
     suspects = suspects[(suspects > 0) & (suspects < len(t) - 1)]
     across = t[suspects + 1] - t[suspects - 1]
     jumps[suspects[(across > 0.0) & (across <= 2.0 * gap)]] = True
-    jumps[-1] = t[-1] - t[-2] > 1e6 * gap  # a last row has no other neighbour
+    for end, beside, next_one in ((0, 1, 2), (-1, -2, -3)):  # they have one neighbour, which must not be the jump
+        follows = 0.0 < abs(t[next_one] - t[beside]) <= gap
+        jumps[end] = follows and abs(t[beside] - t[end]) > 1e6 * gap
     return jumps
 
 
 def _increasing(t: np.ndarray, pause: float, source: str) -> tuple[np.ndarray, np.ndarray, list[int]]:
-    """(times that always increase, which rows have them, rows where the clock was set back).
+    """Return (times that always increase, which rows have them, rows at which the clock was set back).
 
     Times after the clock was set back continue `pause` later than the last row before.
     """
@@ -170,7 +172,7 @@ def _increasing(t: np.ndarray, pause: float, source: str) -> tuple[np.ndarray, n
 
 
 def _lasting(behind: np.ndarray, back: np.ndarray) -> int | None:
-    """The first row from which the clock stays behind for `RESTART` rows; None if there is none."""
+    """Return the first row from which the clock stays behind for `RESTART` rows; None if there is none."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], behind.astype(np.int8), [0]))))
     for first, end in zip(edges[::2], edges[1::2], strict=True):
         if end - first >= RESTART:

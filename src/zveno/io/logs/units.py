@@ -1,4 +1,4 @@
-"""Units of recordings: what a number of a column is multiplied by."""
+"""Units of logs: factors to SI units."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ _IN_WORDS = (
     | {"um": "micrometres", "in": "inches", "nm": "N·m", "mnm": "mN·m", "ncm": "N·cm", "knm": "kN·m"}
     | {"n": "N", "kn": "kN", "a": "A", "ma": "mA"}
 )
-"""Units as they are told to the user; others by their names."""
+"""Names of units in messages; others keep their names."""
 UNITS = {name: (kind, factor) for kind, units in _BY_KIND.items() for name, factor in units.items()}
-"""Units in small letters: what they measure, and SI units in one of them."""
+"""Units in lower case: their quantity, and their factor to SI units."""
 RATES = frozenset(unit for unit in UNITS if unit.endswith("/s")) | {"rpm"}
 """Units of velocities only."""
 SUITABLE: dict[str, tuple[str, ...]] = {
@@ -39,20 +39,20 @@ SUITABLE: dict[str, tuple[str, ...]] = {
     "torque": ("torque", "force"),
     "current": ("current",),
 }
-"""What the numbers of a role may measure."""
+"""Quantities that a role may have."""
 UnitsOf = Mapping[str, "str | float | Sequence[str]"]
 """Argument: units by role, as names, factors to SI units, or one name for turning and one for sliding joints."""
 
 
 def checked_units(units: UnitsOf | None) -> dict[str, tuple[str, ...] | float]:
-    """Units by role, with names that are known and suit the role."""
+    """Return units by role, with known names that suit the role."""
     checked: dict[str, tuple[str, ...] | float] = {}
     for role, said in (units or {}).items():
         if role not in SUITABLE:
             raise ModelError(f"{role!r} has no unit", element="units", remedy=nearest_of(role, SUITABLE))
         if isinstance(said, (int, float)):
             if not np.isfinite(said) or said == 0.0:
-                raise ModelError(f"{said} is no factor", element=f"units, {role}", remedy="Give a finite number")
+                raise ModelError(f"{said} is not a factor", element=f"units, {role}", remedy="Give a finite number")
             checked[role] = float(said)
             continue
         names = (said,) if isinstance(said, str) else tuple(said)
@@ -68,12 +68,12 @@ def checked_units(units: UnitsOf | None) -> dict[str, tuple[str, ...] | float]:
 
 
 def unit_factor(role: str, slides: bool, *said: str | float | Sequence[str] | None) -> float:
-    """SI units in one, from the first of those said that suits the role and the joint; 1 if none does.
+    """Return the factor to SI units by the first of those said that suits the role and the joint; 1 if none does.
 
     Args:
         role: time, position, velocity, torque or current.
-        slides: whether the joint slides: metres and newtons.
-        said: names of units or factors, most important first; None or "" where nothing is said.
+        slides: True for a prismatic joint: metres and newtons.
+        said: names of units or factors, most important first; None or "" if not given.
     """
     for each in said:
         if isinstance(each, (int, float)):
@@ -86,7 +86,7 @@ def unit_factor(role: str, slides: bool, *said: str | float | Sequence[str] | No
 
 
 def unit_words(factor: float, slides: bool, role: str) -> str:
-    """What a factor to SI units means: "degrees", "milliseconds", "rpm"; "× 0.5" if it is no known unit."""
+    """Return the name of a factor to SI units: "degrees", "milliseconds", "rpm"; "× 0.5" for an unknown unit."""
     rate = role == "velocity"
     for name, (what, known) in UNITS.items():
         fitting = what in SUITABLE[role] and (what not in ("angle", "length") or slides == (what == "length"))
@@ -97,7 +97,7 @@ def unit_words(factor: float, slides: bool, role: str) -> str:
 
 
 def time_factor(first: float) -> float:
-    """Seconds in one unit of a clock that says no unit: stamps since 1970 are told by their size, others are s."""
+    """Return seconds per unit of a clock without a unit: stamps since 1970 are recognized by size, others are s."""
     for least, factor in ((1e17, 1e-9), (1e14, 1e-6), (1e11, 1e-3)):
         if first >= least:
             return factor

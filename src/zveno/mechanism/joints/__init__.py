@@ -1,14 +1,13 @@
-"""Joint types. This package is the only place that knows them: a new joint is one class here and one
-entry of `JOINT_TYPES`.
+"""Joint types. Only this package depends on them: a new one is a class here and an entry of `JOINT_TYPES`.
 
 A joint type is the relative motion of two frames: the joint frame, fixed on the parent, and the moved
-frame, fixed on the child. It gives
+frame, fixed on the child. It defines
 
 - `motion(q)`: (4, 4) transform from the moved to the joint frame;
 - `subspace(q)`: (6, n_v) matrix S; the moved frame's twist relative to the joint frame, in the moved
   frame's axes at its origin, is `[v, w] = S q̇`;
 - `bias(q, v)`: (6,) vector Ṡ q̇, so that the twist's derivative is S q̈ + Ṡ q̇;
-- the space its coordinates live in: `neutral`, `integrate`, `difference`, `random`, `normalized`.
+- the configuration space of its coordinates: `neutral`, `integrate`, `difference`, `random`, `normalized`.
 
 Coordinates are plain numbers with q̇ = v, except for the unit quaternions of `Spherical` and `Free`,
 whose velocity is in the moved frame's own axes. Entries may be float, complex or traced.
@@ -33,4 +32,4 @@ JOINT_TYPES: dict[str, type[JointType]] = {
     joint.kind: joint
     for joint in (Revolute, Continuous, Prismatic, Fixed, Helical, Universal, Spherical, Planar, Free)
 }
-"""Every joint type by the name files and users call it."""
+"""Joint types by name."""

@@ -1,4 +1,4 @@
-"""Joints whose coordinates are those of joints one after the other."""
+"""Joint types whose coordinates are those of single-axis joints in sequence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .joint_type import JointType, angular_column, unit_axis
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Universal(JointType):
-    """Rotation about a first axis, fixed on the parent, then about a second one, fixed on the child."""
+    """Rotation about a first axis, fixed on the parent, then about a second axis, fixed on the child."""
 
     first: np.ndarray = (1.0, 0.0, 0.0)  # pyright: ignore[reportAssignmentType]  (a tuple becomes an array)
     second: np.ndarray = (0.0, 1.0, 0.0)  # pyright: ignore[reportAssignmentType]
@@ -37,15 +37,15 @@ class Universal(JointType):
             )
 
     def motion(self, q: Any) -> Any:
-        """R = R(first, q[0]) R(second, q[1])."""
+        """Rotation R = R(first, q[0]) R(second, q[1])."""
         return transform(rotations.about_axis_by(self.first, q[0]) @ rotations.about_axis_by(self.second, q[1]))
 
     def subspace(self, q: Any) -> Any:
-        """w = R₂ᵀ first · q̇₁ + second · q̇₂."""
+        """Columns of w = R₂ᵀ first · q̇₁ + second · q̇₂."""
         return np.concatenate([angular_column(self._first_moved(q)), angular_column(self.second)], axis=1)
 
     def subspace_rate(self, q: Any, v: Any) -> Any:
-        """d/dt(R₂ᵀ first) = (R₂ᵀ first × second) q̇₂."""
+        """First column d/dt(R₂ᵀ first) = (R₂ᵀ first × second) q̇₂."""
         turned = angular_column(cross(self._first_moved(q), self.second) * v[1])
         return np.concatenate([turned, np.zeros((6, 1))], axis=1)
 
@@ -53,7 +53,7 @@ class Universal(JointType):
         return rotations.about_axis_by(self.second, q[1]).T @ self.first
 
     def parameters(self) -> dict[str, np.ndarray | float]:
-        """Both axes."""
+        """Axes by name."""
         return {"first": self.first, "second": self.second}
 
 
@@ -88,17 +88,17 @@ class Planar(JointType):
         return transform(rotations.about_axis_by(self.normal, q[2]), self.in_plane @ q[:2])
 
     def subspace(self, q: Any) -> Any:
-        """[Rᵀ(x ẋ + y ẏ), normal θ̇]."""
+        """Columns of the twist [Rᵀ(x ẋ + y ẏ), normal θ̇]."""
         linear = rotations.about_axis_by(self.normal, q[2]).T @ self.in_plane
         return np.concatenate([np.concatenate([linear, np.zeros((3, 2))]), angular_column(self.normal)], axis=1)
 
     def subspace_rate(self, q: Any, v: Any) -> Any:
-        """d/dt(Rᵀ x) = −w × Rᵀ x, and likewise y."""
+        """Columns d/dt(Rᵀ x) = −w × Rᵀ x, and likewise for y."""
         linear = rotations.about_axis_by(self.normal, q[2]).T @ self.in_plane
         turned = [cross(linear[:, k], self.normal) * v[2] for k in range(2)]
         columns = [np.concatenate([column, np.zeros(3)]) for column in turned]
         return np.stack([*columns, np.zeros(6)], axis=1)
 
     def parameters(self) -> dict[str, np.ndarray | float]:
-        """The normal."""
+        """Normal by name."""
         return {"normal": self.normal}

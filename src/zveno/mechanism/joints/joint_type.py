@@ -1,4 +1,4 @@
-"""What every joint type gives, and the axis that most of them have."""
+"""Base class of joint types, and helpers for joint axes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,19 @@ from numpy.typing import ArrayLike
 from ...errors import ModelError, ZvenoError
 
 QUATERNION_TOLERANCE = 1e-6
-"""Tasks refuse a quaternion whose norm is off by more than this."""
+"""Maximum deviation of a quaternion's norm from 1 that tasks accept."""
 
 
 def unit_axis(axis: ArrayLike, what: str = "axis") -> np.ndarray:
-    """A (3,) axis scaled to unit length; a zero, non-finite or misshapen one is refused."""
+    """Scale a (3,) axis to unit length; raise if it is zero, not finite or of another shape."""
     direction = np.array(axis, dtype=float)
     if direction.shape != (3,):
-        raise ModelError(f"the {what} has shape {direction.shape}", remedy="Give three numbers, for example 0 0 1")
+        raise ModelError(
+            f"the {what} must have shape (3,), got {direction.shape}",
+            remedy="Give three numbers, for example 0 0 1",
+        )
     largest = abs(direction).max()
-    if not largest <= 1e50:  # beyond it, squares leave the range of floating point
+    if not largest <= 1e50:  # squares of larger numbers overflow
         raise ModelError(f"the {what} {direction.tolist()} is not finite or too long", remedy="Give a direction")
     if largest < 1e-12:
         raise ModelError(f"the {what} is zero", remedy="Give a direction, for example 0 0 1")
@@ -30,41 +33,41 @@ def unit_axis(axis: ArrayLike, what: str = "axis") -> np.ndarray:
     if np.count_nonzero(direction) == 1:
         direction = direction / largest  # exactly 0 and ±1
     elif abs(norm - 1.0) > 1e-15:
-        direction = direction / norm  # an axis that has unit length stays as it is, to the last bit
+        direction = direction / norm  # a unit axis is not changed, not even by rounding
     direction.setflags(write=False)
     return direction
 
 
 @dataclass(frozen=True, eq=False)
 class JointType(ABC):
-    """The relative motion a joint allows."""
+    """Relative motion that a joint allows."""
 
     kind: ClassVar[str]
     n_q: ClassVar[int]
     n_v: ClassVar[int]
     units: ClassVar[tuple[str, ...]]
-    """Unit of every velocity component without the 'per second': "rad" or "m"."""
+    """Unit of every velocity component without "per second": "rad" or "m"."""
     suffixes: ClassVar[tuple[str, ...]] = ("",)
-    """What distinguishes the coordinates of one joint when each needs a name; (n_q,)."""
+    """Suffixes for the names of the joint's coordinates, (n_q,)."""
     sigma: ClassVar[int | None] = None
-    """σ of document 003: 1 revolute, 0 prismatic, None where the document has no such joint."""
+    """σ of document 003: 1 revolute, 0 prismatic, None for joint types that the document does not have."""
     in_sequence: ClassVar[bool] = False
-    """Whether the coordinates are those of joints one after the other; if not, all axes are fixed on the child."""
+    """True if the coordinates are those of joints in sequence; False if all axes are fixed on the child."""
 
     @abstractmethod
     def motion(self, q: Any) -> Any:
-        """(4, 4) transform from the moved frame to the joint frame."""
+        """Transform (4, 4) from the moved frame to the joint frame."""
 
     @abstractmethod
     def subspace(self, q: Any) -> Any:
-        """(6, n_v) matrix S of the relative twist, in the moved frame."""
+        """Motion subspace S (6, n_v) of the relative twist, in the moved frame."""
 
     def subspace_rate(self, q: Any, v: Any) -> Any:
-        """(6, n_v) matrix Ṡ at the velocity v, zero unless the subspace changes with q."""
+        """Time derivative Ṡ (6, n_v) at the velocity v, zero unless the subspace depends on q."""
         return np.zeros((6, self.n_v))
 
     def neutral(self) -> np.ndarray:
-        """(n_q,) coordinates at which the moved frame coincides with the joint frame."""
+        """Coordinates (n_q,) at which the moved frame coincides with the joint frame."""
         return np.zeros(self.n_q)
 
     def integrate(self, q: Any, v: Any) -> Any:
@@ -72,39 +75,39 @@ class JointType(ABC):
         return q + v
 
     def difference(self, q0: Any, q1: Any) -> Any:
-        """The constant velocity (n_v,) that takes q0 to q1 in unit time."""
+        """Constant velocity (n_v,) that moves q0 to q1 in unit time."""
         return q1 - q0
 
     def tangent(self, q: Any) -> Any:
-        """(n_q, n_v) derivative of `integrate(q, v)` by v at v = 0: q̇ = tangent(q) v."""
+        """Derivative (n_q, n_v) of `integrate(q, v)` with respect to v at v = 0: q̇ = tangent(q) v."""
         return np.eye(self.n_q)
 
     def normalized(self, q: Any) -> Any:
-        """The coordinates with their quaternion, if any, scaled to unit length."""
+        """Scale the quaternion of the coordinates, if any, to unit length."""
         return q
 
     def quaternion_error(self, q: Any) -> Any:
-        """How far the norm of the quaternion, if any, is from 1; q may have leading batch axes."""
+        """Deviation of the quaternion's norm from 1, zero without a quaternion; q may have leading batch axes."""
         return np.zeros(np.shape(q)[:-1])
 
     def random_range(self, lower: Any, upper: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Where plain coordinates are drawn from: the limits; a missing one is 2π or 2 m from the other."""
+        """Sampling range of plain coordinates: the limits; a missing limit is 2π or 2 m from the other."""
         return finite_range(lower, upper, np.array([math.pi if unit == "rad" else 1.0 for unit in self.units]))
 
     def random(self, rng: np.random.Generator, lower: Any, upper: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
-        """Uniform coordinates between limits, (*shape, n_q); infinite ones stand for ±π and ±1 m."""
+        """Draw uniform coordinates between limits, (*shape, n_q); ±π and ±1 m replace infinite limits."""
         return rng.uniform(*self.random_range(lower, upper), size=(*shape, self.n_q))
 
     def about(self, axis: ArrayLike) -> JointType:
-        """The same joint along or about another axis (joints with one axis only)."""
+        """Return the same joint type with another axis (joints with one axis only)."""
         raise ZvenoError(f"a {self.kind} joint does not have one axis")
 
     def scaled(self, factor: float) -> JointType:
-        """The same joint in a mechanism whose lengths are multiplied by `factor`."""
+        """Return the joint type for a mechanism whose lengths are multiplied by `factor`."""
         return self
 
     def parameters(self) -> dict[str, np.ndarray | float]:
-        """What defines the joint beyond its kind, by name (axes, pitch)."""
+        """Geometric parameters of the joint by name (axes, pitch)."""
         return {}
 
     def __repr__(self) -> str:
@@ -113,12 +116,12 @@ class JointType(ABC):
 
 
 def finite_range(lower: Any, upper: Any, reach: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Limits made finite: one that is infinite is put at 2·reach from the other, both at ±reach."""
+    """Replace infinite limits: a single one by 2·reach from the other, both by ±reach."""
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), upper - 2 * reach, -reach))
     high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), lower + 2 * reach, reach))
     return low, high
 
 
 def angular_column(direction: Any) -> np.ndarray:
-    """[0, direction] as a column (6, 1)."""
+    """Column [0, direction], (6, 1)."""
     return np.concatenate([np.zeros(3), direction])[:, None]

@@ -1,4 +1,4 @@
-"""Joints that do not move, or move along or about one axis by one number."""
+"""Fixed joints, and joints with one coordinate along or about one axis."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Fixed(JointType):
         return np.eye(4)
 
     def subspace(self, q: Any) -> Any:
-        """An empty matrix."""
+        """Empty matrix (6, 0)."""
         return np.zeros((6, 0))
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class _OneAxis(JointType):
-    """Shared by joints that move along or about one axis by one number."""
+    """Base class of joints with one coordinate along or about one axis."""
 
     axis: np.ndarray = (0.0, 0.0, 1.0)  # pyright: ignore[reportAssignmentType]  (a tuple becomes an array)
 
@@ -45,11 +45,11 @@ class _OneAxis(JointType):
         object.__setattr__(self, "axis", unit_axis(self.axis))
 
     def parameters(self) -> dict[str, np.ndarray | float]:
-        """The axis."""
+        """Axis by name."""
         return {"axis": self.axis}
 
     def about(self, axis: ArrayLike) -> JointType:
-        """The same joint along or about another axis."""
+        """Return the same joint type with another axis."""
         return replace(self, axis=axis)
 
 
@@ -63,20 +63,20 @@ class _AboutAxis(_OneAxis):
         return transform(rotations.about_axis_by(self.axis, q[0]))
 
     def subspace(self, q: Any) -> Any:
-        """[0, axis]."""
+        """Column [0, axis]."""
         return angular_column(self.axis)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Revolute(_AboutAxis):
-    """Rotation about an axis, within limits."""
+    """Rotation about an axis within limits."""
 
     kind = "revolute"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Continuous(_AboutAxis):
-    """Rotation about an axis without limits; its coordinate is still one angle."""
+    """Rotation about an axis without limits; the coordinate is one angle."""
 
     kind = "continuous"
 
@@ -94,13 +94,13 @@ class Prismatic(_OneAxis):
         return transform(None, self.axis * q[0])
 
     def subspace(self, q: Any) -> Any:
-        """[axis, 0]."""
+        """Column [axis, 0]."""
         return np.concatenate([self.axis, np.zeros(3)])[:, None]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Helical(_OneAxis):
-    """A screw: rotation about an axis by q and translation along it by pitch · q, pitch in metres a radian."""
+    """Screw joint: rotation about an axis by q and translation along it by pitch · q, pitch in m/rad."""
 
     pitch: float = 0.0
 
@@ -110,20 +110,20 @@ class Helical(_OneAxis):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not math.isfinite(self.pitch):
-            raise ModelError(f"the pitch {self.pitch} is not finite", remedy="Give metres a radian")
+            raise ModelError(f"the pitch must be finite, got {self.pitch}", remedy="Give metres per radian")
 
     def motion(self, q: Any) -> Any:
         """Rotation about the axis by q[0] and translation along it by pitch · q[0]."""
         return transform(rotations.about_axis_by(self.axis, q[0]), self.axis * (self.pitch * q[0]))
 
     def subspace(self, q: Any) -> Any:
-        """[pitch · axis, axis]."""
+        """Column [pitch · axis, axis]."""
         return np.concatenate([self.pitch * self.axis, self.axis])[:, None]
 
     def parameters(self) -> dict[str, np.ndarray | float]:
-        """The axis and the pitch."""
+        """Axis and pitch by name."""
         return {"axis": self.axis, "pitch": self.pitch}
 
     def scaled(self, factor: float) -> JointType:
-        """The pitch is a length."""
+        """Return the joint type with a scaled pitch, which is a length per radian."""
         return Helical(self.axis, self.pitch * factor)

@@ -1,4 +1,4 @@
-"""Joints whose orientation is a unit quaternion."""
+"""Joint types whose orientation is a unit quaternion."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...kernels.math import sqrt
+from ...kernels.ops import sqrt
 from ...spatial import rotations, transforms
 from ...spatial.transforms import transform
 from .joint_type import JointType, finite_range
@@ -38,39 +38,39 @@ class Spherical(JointType):
     suffixes: ClassVar[tuple[str, ...]] = ("qw", "qx", "qy", "qz")
 
     def motion(self, q: Any) -> Any:
-        """The quaternion's rotation."""
+        """Rotation of the quaternion."""
         return transform(rotations.from_quaternion(q))
 
     def subspace(self, q: Any) -> Any:
-        """[0, 1]."""
+        """Matrix [0; 1] (6, 3)."""
         return np.eye(6)[:, 3:]
 
     def neutral(self) -> np.ndarray:
-        """No rotation."""
+        """Identity quaternion."""
         return np.array([1.0, 0.0, 0.0, 0.0])
 
     def integrate(self, q: Any, v: Any) -> Any:
-        """q ⊗ exp(v)."""
+        """Product q ⊗ exp(v)."""
         return _unit(rotations.quaternion_product(q, rotations.quaternion_exp(v)))
 
     def difference(self, q0: Any, q1: Any) -> Any:
-        """log(q0⁻¹ ⊗ q1)."""
+        """Rotation vector log(q0⁻¹ ⊗ q1)."""
         return rotations.quaternion_log(rotations.quaternion_product(rotations.quaternion_conjugate(q0), q1))
 
     def tangent(self, q: Any) -> Any:
-        """q ⊗ [0, v/2]."""
+        """Matrix (4, 3) of the map v ↦ q ⊗ [0, v/2]."""
         return _quaternion_tangent(q)
 
     def normalized(self, q: Any) -> Any:
-        """q/|q|."""
+        """Unit quaternion q/|q|."""
         return _unit(q)
 
     def quaternion_error(self, q: Any) -> Any:
-        """||q| − 1|."""
+        """Deviation ||q| − 1| of the norm from 1."""
         return abs(np.linalg.norm(q, axis=-1) - 1.0)
 
     def random(self, rng: np.random.Generator, lower: Any, upper: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
-        """Uniform over all rotations."""
+        """Draw uniformly over all rotations."""
         return _random_quaternion(rng, shape)
 
 
@@ -85,44 +85,44 @@ class Free(JointType):
     suffixes: ClassVar[tuple[str, ...]] = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
     def motion(self, q: Any) -> Any:
-        """The quaternion's rotation after the translation."""
+        """Translation and rotation of the quaternion."""
         return transform(rotations.from_quaternion(q[3:]), q[:3])
 
     def subspace(self, q: Any) -> Any:
-        """The identity: v is the twist itself."""
+        """Identity matrix: v is the twist."""
         return np.eye(6)
 
     def neutral(self) -> np.ndarray:
-        """The identity transform."""
+        """Coordinates of the identity transform."""
         return np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
     def integrate(self, q: Any, v: Any) -> Any:
-        """T exp(v): the screw motion with the constant body twist v."""
+        """Coordinates of T exp(v), the screw motion with the constant body twist v."""
         step = transforms.exp(v)[:3, 3]
         turned = _unit(rotations.quaternion_product(q[3:], rotations.quaternion_exp(v[3:])))
         return np.concatenate([q[:3] + rotations.from_quaternion(q[3:]) @ step, turned])
 
     def difference(self, q0: Any, q1: Any) -> Any:
-        """log(T0⁻¹ T1)."""
+        """Body twist log(T0⁻¹ T1)."""
         turn = rotations.quaternion_product(rotations.quaternion_conjugate(q0[3:]), q1[3:])
         p = rotations.from_quaternion(q0[3:]).T @ (q1[:3] - q0[:3])
         return transforms.log(rotations.quaternion_log(turn), p)
 
     def tangent(self, q: Any) -> Any:
-        """ṗ = R v and the quaternion's rate."""
+        """Matrix (7, 6) of ṗ = R v and the quaternion's rate."""
         R = rotations.from_quaternion(q[3:])
         upper = np.concatenate([R, np.zeros((3, 3))], axis=1)
         return np.concatenate([upper, np.concatenate([np.zeros((4, 3)), _quaternion_tangent(q[3:])], axis=1)])
 
     def normalized(self, q: Any) -> Any:
-        """The quaternion scaled to unit length."""
+        """Scale the quaternion to unit length."""
         return np.concatenate([q[:3], _unit(q[3:])])
 
     def quaternion_error(self, q: Any) -> Any:
-        """How far the quaternion's norm is from 1."""
+        """Deviation of the quaternion's norm from 1."""
         return abs(np.linalg.norm(np.asarray(q)[..., 3:], axis=-1) - 1.0)
 
     def random(self, rng: np.random.Generator, lower: Any, upper: Any, shape: tuple[int, ...] = ()) -> np.ndarray:
-        """Uniform over a cube (±1 m without limits) and over all rotations."""
+        """Draw uniformly over a box (±1 m without limits) and over all rotations."""
         p = rng.uniform(*finite_range(lower[:3], upper[:3], np.ones(3)), size=(*shape, 3))
         return np.concatenate([p, _random_quaternion(rng, shape)], axis=-1)

@@ -1,1 +1,1 @@
-"""Electrohydraulic servo drives: valve, cylinder, lever, shared supply (document 003's machine has them)."""
+"""Electrohydraulic servo drives: valve, cylinder, lever, shared supply (used in document 003's robot)."""

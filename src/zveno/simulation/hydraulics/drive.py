@@ -1,4 +1,4 @@
-"""Hydraulic drives at the joints of a robot: their states, torques, and the affine law of an implicit step.
+"""Hydraulic drives at the joints of a robot: states, torques, and the affine law of an implicit step.
 
 For every cylinder z = [p_a/P, p_b/P, s, ṡ/ω] with P the supply's pressure; then the supply's own p/P if a pump with
 limited flow feeds it.
@@ -13,26 +13,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ModelError, ShapeError, unknown_name
-from ...kernels.math import maximum, minimum, select
 from ...mechanism import Joint, Mechanism
 from ..controllers import unactuated
 from ..drives import Advance, DriveModel
 from . import flows
 from .flows import clipped
-from .implicit import linear_force, spool_step
+from .implicit import SupplyRise, linear_force, spool_step, supply_rise
 from .parts import HydraulicCylinder, HydraulicSupply
 
 GAIN_SHARE = 0.4
 """Rate of the pressure loop over the spool's ω."""
 LEAST_ARM = 1e-5
-"""Lever arm, m, below which the pressure loop asks for less and less force instead of an infinite one."""
+"""Lever arm, m, below which the pressure loop reduces the force that it asks for, to keep it finite."""
 COMMANDS = ("torque", "valve")
 N_STATES = 4
-"""Of one cylinder: two pressures, position and speed of the spool."""
+"""Number of states of one cylinder: two pressures, position and speed of the spool."""
 
 
 class Chamber(NamedTuple):
-    """One cylinder at one state, SI units."""
+    """State of one cylinder, SI units."""
 
     p_a: Any
     p_b: Any
@@ -54,8 +53,8 @@ class HydraulicDrive(DriveModel):
         cylinders: a HydraulicCylinder for every driven joint, by name.
         supply: the pressure they share.
         command: "torque": N·m or N, which each drive follows by a pressure loop on top of the flow that the motion
-            takes; put PD in front of it for a position loop. "valve": −1 to 1, straight to the valve.
-        pressure_gain: of the pressure loop, 1/s: the force closes in on the one wanted at this rate; 0.4 ω of the
+            takes; add a PD controller for a position loop. "valve": −1 to 1, straight to the valve.
+        pressure_gain: of the pressure loop, 1/s: the force approaches the desired one at this rate; 0.4 ω of the
             valve if None, which leaves a phase margin of 50° at a damping of 0.8.
     """
 
@@ -65,7 +64,7 @@ class HydraulicDrive(DriveModel):
     pressure_gain: float | None = None
 
     def prepared(self, mechanism: Mechanism) -> HydraulicDrive:
-        """The same drives, checked, in the order of the mechanism's joints."""
+        """Return the same drives, checked, in the order of the mechanism's joints."""
         if self.command not in COMMANDS:
             raise unknown_name("command of a hydraulic drive", self.command, COMMANDS)
         if not isinstance(self.cylinders, Mapping) or not self.cylinders:
@@ -96,7 +95,7 @@ class HydraulicDrive(DriveModel):
     # --- states
 
     def states(self, mechanism: Mechanism) -> tuple[tuple[str, str], ...]:
-        """Pressures and spool of every cylinder, and the supply's pressure if it changes."""
+        """Return pressures and spool of every cylinder, and the supply's pressure if it changes."""
         parts = (("pressure_a", "Pa"), ("pressure_b", "Pa"), ("spool", ""), ("spool_rate", "1/s"))
         names = [(f"{joint}.{part}", unit) for joint in self.cylinders for part, unit in parts]
         return (*names, ("supply.pressure", "Pa")) if self._pumped else tuple(names)
@@ -106,13 +105,13 @@ class HydraulicDrive(DriveModel):
         return self.supply.pump_flow is not None
 
     def physical(self, z: np.ndarray) -> np.ndarray:
-        """Pascals, and the spool's speed in 1/s."""
+        """Return pressures in Pa, and the spool's speed in 1/s."""
         P = self.supply.pressure
         scales = [[P, P, 1.0, cylinder.valve.omega] for cylinder in self.cylinders.values()]
         return z * np.concatenate([*scales, [P] * self._pumped])
 
     def initial(self, mechanism: Mechanism, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Closed valves, p_a + p_b = supply + tank, and the pressure difference that gives the torques."""
+        """Return closed valves, p_a + p_b = supply + tank, and the pressure difference that gives the torques."""
         supply, tank = self.supply.pressure, self.supply.tank
         columns = []
         for name, cylinder in self.cylinders.items():
@@ -137,7 +136,7 @@ class HydraulicDrive(DriveModel):
 
     @staticmethod
     def _levers(mechanism: Mechanism, joint: Joint, cylinder: HydraulicCylinder, q: np.ndarray) -> tuple[Any, Any]:
-        """Extensions and lever arms at configurations (..., n_q)."""
+        """Return extensions and lever arms at configurations (..., n_q)."""
         at = np.asarray(q)[..., mechanism.q_slices[joint.name].start]
         pairs = np.array([cylinder.lever.extension(joint, x, cylinder.stroke) for x in at.ravel()], dtype=float)
         return pairs[:, 0].reshape(at.shape), pairs[:, 1].reshape(at.shape)
@@ -161,14 +160,14 @@ class HydraulicDrive(DriveModel):
         return flows.valve_command(cylinder, gain, force, at.x, at.speed, at.p_a, at.p_b, supply, self.supply.tank)
 
     def _undriven(self, mechanism: Mechanism, command: Any) -> list[Any]:
-        """Commands that are torques: those of actuated joints without a cylinder."""
+        """Return the commands that are torques: those of actuated joints without a cylinder."""
         free = unactuated(mechanism)
         return [0.0 if free[i] else command[i] for i in range(mechanism.n_v)]
 
     # --- continuous time
 
     def torque(self, mechanism: Mechanism, q: Any, v: Any, z: Any, command: Any) -> tuple[Any, Any]:
-        """Torques of pressures, friction and end stops; rates of pressures and spools."""
+        """Return torques of pressures, friction and end stops, and rates of pressures and spools."""
         P, tank, supply = self.supply.pressure, self.supply.tank, self._supply_pressure(z)
         tau, rates, taken = self._undriven(mechanism, command), [], 0.0
         for k, (name, cylinder) in enumerate(self.cylinders.items()):
@@ -198,10 +197,10 @@ class HydraulicDrive(DriveModel):
     def affine(
         self, mechanism: Mechanism, q: Any, v: Any, z: Any, command: Any, h: Any
     ) -> tuple[Any, Any, Advance]:
-        """Spools by their exact solution, pressures by backward Euler with flows linear in them (`implicit`)."""
+        """Solve spools exactly and all pressures by one step of backward Euler (`implicit`)."""
         P, tank, supply = self.supply.pressure, self.supply.tank, self._supply_pressure(z)
         tau, damping = self._undriven(mechanism, command), [0.0] * mechanism.n_v
-        laws, taken = [], 0.0
+        laws = []
         for k, (name, cylinder) in enumerate(self.cylinders.items()):
             i = mechanism.v_slices[name].start
             at = self._chamber(mechanism, k, name, q, v, z)
@@ -214,23 +213,33 @@ class HydraulicDrive(DriveModel):
             law = linear_force(cylinder, flow, at.p_a, at.p_b, at.x, at.speed, h)
             tau[i], damping[i] = at.arm * law.force, at.arm * at.arm * law.damping
             laws.append((i, at.arm, law, spool, spool_rate))
-            taken = taken + flow.taken
+        torques, D = np.array(tau), np.diag(np.array(damping))
+        shares: Any = np.zeros(mechanism.n_v)
+        rise = SupplyRise(0.0, 0.0)
+        if self._pumped:
+            own = {i: arm * law.share for i, arm, law, _, _ in laws}
+            shares = np.array([own.get(i, 0.0) for i in range(mechanism.n_v)])
+            taken = sum(law.taken for _, _, law, _, _ in laws)
+            conductance = sum(law.conductance for _, _, law, _, _ in laws)
+            rise = supply_rise(self.supply, supply, taken, conductance, shares @ v, h)
+            torques, D = torques + shares * rise.rest, D + rise.yielding * np.outer(shares, shares)
 
         def advance(after: Any) -> Any:
             states: list[Any] = []
+            rises = rise.rest - rise.yielding * (shares @ after)
             for i, arm, law, spool, spool_rate in laws:
-                p_a, p_b = law.pressures(arm * after[i])
+                p_a, p_b = law.pressures(arm * after[i], rises)
                 states += [p_a / P, p_b / P, spool, spool_rate]
             if self._pumped:
-                states.append(_supply_step(self.supply, supply, taken, h) / P)
+                states.append((supply + rises) / P)
             return np.array(states)
 
-        return np.array(tau), np.array(damping), advance
+        return torques, D, advance
 
-    # --- judgement
+    # --- checks
 
     def notes(self, mechanism: Mechanism, t: np.ndarray, z: np.ndarray) -> tuple[str, ...]:
-        """Chambers and lines whose pressure falls below zero: there oil cavitates, which is left out."""
+        """Report chambers and lines whose pressure falls below zero; cavitation of oil is not modelled."""
         notes, pressures = [], self.physical(z)
         for k, (name, unit) in enumerate(self.states(mechanism)):
             if unit == "Pa":
@@ -242,18 +251,3 @@ class HydraulicDrive(DriveModel):
                         "oil would cavitate, which the model leaves out"
                     )
         return tuple(notes)
-
-
-def _supply_step(supply: HydraulicSupply, pressure: Any, taken: Any, h: Any) -> Any:
-    """The supply's pressure after a step; the pump's answer to it is implicit while it swivels."""
-    share = h / flows.capacity(supply, pressure)
-    band = supply.band * supply.pressure
-    assert supply.pump_flow is not None
-    swivelling = (pressure + share * (supply.pump_flow * supply.pressure / band - taken)) / (
-        1.0 + share * supply.pump_flow / band
-    )
-    full, none = pressure + share * (supply.pump_flow - taken), pressure - share * taken
-    most = supply.pressure
-    return select(
-        full < most - band, full, select(none > most, none, minimum(maximum(swivelling, most - band), most))
-    )

@@ -9,25 +9,25 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
-from ...kernels.math import sqrt
+from ...kernels.ops import sqrt
 from ...mechanism import Joint
 
 
 class Lever(ABC):
-    """How the extension of a cylinder follows the coordinate of a joint."""
+    """Relation between the extension of a cylinder and the coordinate of a joint."""
 
     @abstractmethod
     def extension(self, joint: Joint, q: Any, stroke: float) -> tuple[Any, Any]:
-        """(x, dx/dq): extension from the middle of the stroke, m, and lever arm, m/rad or 1, at q."""
+        """Return (x, dx/dq): extension from the middle of the stroke, m, and lever arm, m/rad or 1, at q."""
 
     @abstractmethod
     def check(self, joint: Joint) -> None:
-        """Refuse numbers that make no sense for the joint."""
+        """Refuse values that do not suit the joint."""
 
 
 @dataclass(frozen=True)
 class ConstantLever(Lever):
-    """A lever arm that does not change: a rack and pinion, a belt, or a cylinder along a prismatic joint.
+    """Constant lever arm: a rack and pinion, a belt, or a cylinder along a prismatic joint.
 
     Attributes:
         arm: extension over coordinate, m/rad of a turning joint, 1 or −1 of a prismatic one.
@@ -38,11 +38,11 @@ class ConstantLever(Lever):
     middle: float = 0.0
 
     def extension(self, joint: Joint, q: Any, stroke: float) -> tuple[Any, Any]:
-        """Proportional to the coordinate."""
+        """Return an extension proportional to the coordinate."""
         return self.arm * (q - self.middle), self.arm
 
     def check(self, joint: Joint) -> None:
-        """An arm that is not zero."""
+        """Raise an error unless the arm is nonzero."""
         if not (np.isfinite([self.arm, self.middle]).all() and self.arm):
             raise ModelError(
                 f"the lever has the arm {self.arm} and the middle {self.middle}",
@@ -53,7 +53,7 @@ class ConstantLever(Lever):
 
 @dataclass(frozen=True)
 class PivotLever(Lever):
-    """A cylinder between two pins: one on the joint's parent link, one on its child link.
+    """Cylinder between two pins: one on the joint's parent link, one on its child link.
 
     Attributes:
         parent: pin on the parent link, (3,) m, in that link's frame.
@@ -66,7 +66,7 @@ class PivotLever(Lever):
     retracted: float
 
     def extension(self, joint: Joint, q: Any, stroke: float) -> tuple[Any, Any]:
-        """From the distance l of the pins: dl/dq is the velocity of the child's pin along the cylinder."""
+        """Compute x from the pin distance l; dl/dq is the velocity of the child's pin along the cylinder."""
         T_joint_moved = joint.type.motion(np.array([q]))
         T_moved_child = joint.T_joint_child
         R, child = T_joint_moved[:3, :3], T_moved_child[:3, :3] @ np.array(self.child, float) + T_moved_child[:3, 3]
@@ -81,7 +81,7 @@ class PivotLever(Lever):
         return T_parent_joint[:3, :3].T @ (np.array(self.parent, dtype=float) - T_parent_joint[:3, 3])
 
     def check(self, joint: Joint) -> None:
-        """Pins that the joint moves apart."""
+        """Raise an error unless pins and length are valid and the joint has a lever."""
         where = f"joint {joint.name}"
         try:
             points = np.array([self.parent, self.child], dtype=float)

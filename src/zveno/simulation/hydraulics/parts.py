@@ -1,4 +1,4 @@
-"""The parts of a hydraulic drive as an engineer orders them: servo valve, cylinder, supply. SI units."""
+"""Parts of a hydraulic drive: servo valve, cylinder, supply. SI units."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from .levers import ConstantLever, Lever
 
 @dataclass(frozen=True)
 class ServoValve:
-    """A four-way spool valve: Q = s · rated_flow · √(Δp/rated_drop) through each of its two open edges.
+    """Four-way spool valve: Q = s · rated_flow · √(Δp/rated_drop) through each of its two open edges.
 
     The spool s follows the command u, both from −1 to 1: s̈ = ω² (u − s) − 2 ζ ω ṡ. Positive openings connect the
     supply to chamber a and chamber b to the tank.
 
     Attributes:
         rated_flow: at full opening and rated drop, m³/s.
-        rated_drop: pressure drop of one edge, Pa (data sheets: 70 bar in all, 35 bar an edge).
+        rated_drop: pressure drop of one edge, Pa (data sheets: 70 bar in all, 35 bar per edge).
         frequency: ω/2π of the spool, Hz.
         damping: ζ of the spool.
         dead_zone: overlap, the share of the stroke around the middle in which all edges are closed, 0 to < 1.
@@ -43,7 +43,7 @@ class ServoValve:
         return 2.0 * np.pi * self.frequency
 
     def check(self, where: str) -> None:
-        """Refuse numbers that make no sense."""
+        """Refuse invalid values."""
         _positive(where, self, "rated_flow", "rated_drop", "frequency", "damping")
         if not 0.0 <= self.dead_zone < 1.0:
             raise ModelError(f"dead_zone is {self.dead_zone}", element=where, remedy="Give a share, 0 to below 1")
@@ -51,17 +51,17 @@ class ServoValve:
 
 @dataclass(frozen=True)
 class HydraulicCylinder:
-    """A cylinder with two chambers, its valve and its lever; it pushes with area · p_a − rod_area · p_b.
+    """Cylinder with two chambers, its valve and its lever; the force is area · p_a − rod_area · p_b.
 
     Attributes:
         valve: its servo valve.
         area: of the piston at chamber a, whose pressure extends the cylinder, m².
-        rod_area: of the piston at chamber b, m²; as large if None (a rod on both sides).
+        rod_area: of the piston at chamber b, m²; equal to area if None (a rod on both sides).
         stroke: m, from end stop to end stop.
         lever: between cylinder and joint.
         dead_volume: of hoses and of the chamber at its end, each side, m³.
         bulk_modulus: of the oil with hoses, Pa.
-        leakage: past the piston, m³/s a Pa.
+        leakage: past the piston, m³/s per Pa.
         viscous, coulomb: friction, N·s/m and N; the sign of the speed is smoothed as tanh(ẋ/friction_speed).
         friction_speed: m/s.
         stop_stiffness, stop_damping: end stops push back with stiffness · δ · (1 + damping · δ̇), N/m and s/m.
@@ -83,11 +83,11 @@ class HydraulicCylinder:
 
     @property
     def areas(self) -> tuple[float, float]:
-        """Of both chambers, m²."""
+        """Piston areas of both chambers, m²."""
         return self.area, self.area if self.rod_area is None else self.rod_area
 
     def check(self, where: str) -> None:
-        """Refuse numbers that make no sense."""
+        """Refuse invalid values."""
         if not isinstance(self.valve, ServoValve) or not isinstance(self.lever, Lever):
             raise ModelError(
                 "a cylinder needs a ServoValve and a lever", element=where, remedy="Use ConstantLever or PivotLever"
@@ -100,7 +100,7 @@ class HydraulicCylinder:
 
 @dataclass(frozen=True)
 class HydraulicSupply:
-    """The pressure that all drives share.
+    """Pressure supply shared by all drives.
 
     Without `pump_flow` it is constant. With it, the pump delivers up to that flow, less as the pressure comes
     within `band` of its setting, and the pressure falls with the oil that the valves take: an accumulator's gas
@@ -109,7 +109,7 @@ class HydraulicSupply:
     Attributes:
         pressure: setting of the pump, Pa.
         tank: return pressure, Pa.
-        pump_flow: the most that the pump delivers, m³/s; None for as much as is asked for.
+        pump_flow: largest flow of the pump, m³/s; None for unlimited.
         accumulator: gas volume at its precharge, m³; 0 for none.
         precharge: gas pressure of the empty accumulator, Pa; 60 % of `pressure` if None.
         exponent: n of the gas, 1 (slow) to 1.4 (fast).
@@ -130,11 +130,11 @@ class HydraulicSupply:
 
     @property
     def gas_pressure(self) -> float:
-        """Of the empty accumulator, Pa."""
+        """Gas pressure of the empty accumulator, Pa."""
         return 0.6 * self.pressure if self.precharge is None else self.precharge
 
     def check(self) -> None:
-        """Refuse numbers that make no sense."""
+        """Refuse invalid values."""
         where = "supply"
         _positive(where, self, "pressure", "exponent", "line_volume", "bulk_modulus", "band")
         _not_negative(where, self, "tank", "accumulator")

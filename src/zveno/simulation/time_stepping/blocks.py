@@ -1,4 +1,4 @@
-"""Blocks of W: what a unit impulse does to its own contact."""
+"""Blocks of W: the effect of a unit impulse on its own contact."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.math import sqrt
+from ...kernels.ops import sqrt
 from .stepping import Group
 
 SINGULAR = 1e-9
-"""Share of its trace on the diagonal of a contact's block, which a mechanism with few joints may leave singular."""
+"""Share of its trace added to the diagonal of a contact's block, which few joints may leave singular."""
 TINY = 1e-300
 
 
 def scales(groups: tuple[Group, ...], W: Any) -> Any:
-    """1 over the diagonal of W; for two rows that share a disc, over the larger eigenvalue of their block."""
+    """Return 1 over the diagonal of W; for two rows with a common disc, over their block's larger eigenvalue."""
     scales: list[Any] = []
     for group in groups:
         scales.append(1.0 / entry(W, group.row, group.row))
@@ -34,7 +34,7 @@ def scales(groups: tuple[Group, ...], W: Any) -> Any:
 
 
 def inverses(groups: tuple[Group, ...], W: Any) -> Any:
-    """Inverses of the blocks of normal and tangents, with `SINGULAR` of their trace added to the diagonal."""
+    """Return the inverses of the blocks of normal and tangents, with `SINGULAR` of their trace on the diagonal."""
     parts = []
     for n in (group.row for group in groups if group.friction):
         a, b, d = entry(W, n, n), entry(W, n + 1, n), entry(W, n + 2, n)
@@ -49,5 +49,5 @@ def inverses(groups: tuple[Group, ...], W: Any) -> Any:
 
 
 def entry(W: Any, i: int, j: int) -> Any:
-    """W at row i and column j ≤ i."""
+    """Return W at row i and column j ≤ i."""
     return W[i * (i + 1) // 2 + j]

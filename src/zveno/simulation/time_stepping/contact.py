@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from ...algorithms import constraints as rows
 from ...errors import ModelError
 from ...mechanism import Mechanism
-from ..constraints import Constraint
-from ..contacts import GroundContact
 from .grounds import Ground, GroundPlane
 from .pairs import touches_of_pair
 from .shapes import Box, Capsule, Shape, Sphere, Wheel
 
 STICKS = 1e6
-"""Coefficient that stands for contacts which stick whatever the tangential force."""
+"""Coefficient that represents an infinite one."""
 
 
 @dataclass(frozen=True, eq=False)
-class Contact(Constraint):
-    """A shape that may touch the ground or a shape of another link, stick, slide, roll and lift.
+class Contact:
+    """Contact of a shape with the ground or a shape of another link: it sticks, slides, rolls and lifts.
 
-    For `simulate(integrator="time-stepping")`. Every place where it touches has the reaction `[N, T1, T2]`, then
+    `simulate` takes it with time stepping only. Every contact point has the reaction `[N, T1, T2]`, then
     the moment about the normal with `torsional`, then two moments across it with `rolling`; they act on the frame's
     link.
 
@@ -33,12 +30,12 @@ class Contact(Constraint):
         frame: the shape is fixed on it.
         shape: `Sphere`, `Capsule`, `Box` or `Wheel`; a point at the frame's origin if not given.
         ground: `GroundPlane`, `GroundSteps` or `HeightField`; the plane z = 0 if neither it nor `other` is given.
-        other, other_shape: a frame of another link and what is fixed on it, instead of the ground.
-        friction: coefficient μ: it sticks while |T| ≤ μ N.
+        other, other_shape: a frame of another link and the shape fixed on it, instead of the ground.
+        friction: coefficient μ: it sticks while |T| ≤ μ N; `math.inf` for a contact that never slides.
         restitution: normal velocity after an impact over the one before, 0 to 1.
         torsional: largest moment about the normal over N, m.
         rolling: largest moment against rolling over N, m.
-        name: what reports call it.
+        name: name in reports.
     """
 
     frame: str
@@ -51,22 +48,21 @@ class Contact(Constraint):
     torsional: float = 0.0
     rolling: float = 0.0
     name: str | None = None
-    unilateral: ClassVar[bool] = True
 
     @property
     def label(self) -> str:
-        """The name it is reported under."""
+        """Name in reports."""
         with_other = "" if self.other is None else f", {self.other}"
         return self.name or f"{type(self).__name__}({self.frame}{with_other})"
 
     @property
     def surface(self) -> Ground:
-        """The ground, the plane z = 0 if none was given."""
+        """Ground, the plane z = 0 if none was given."""
         return GroundPlane() if self.ground is None else self.ground
 
     @cached_property
     def n_touches(self) -> int:
-        """In how many places it may touch."""
+        """Number of possible contact points."""
         if self.other_shape is not None:
             return len(touches_of_pair(self.shape, np.eye(4), self.other_shape, np.eye(4)))
         if isinstance(self.shape, Wheel):
@@ -76,37 +72,43 @@ class Contact(Constraint):
 
     @property
     def rows_per_touch(self) -> int:
-        """1 without friction, 3 with it, and those of the moments."""
+        """Rows per contact point: 1 without friction, 3 with it, and those of the moments."""
         return (3 if self.friction else 1) + int(bool(self.torsional)) + 2 * int(bool(self.rolling))
 
     @property
     def size(self) -> int:
-        """Rows of all its places."""
+        """Number of rows of all contact points."""
         return self.n_touches * self.rows_per_touch
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Name of every row."""
+        return tuple(f"{self.label}[{k}]" for k in range(self.size)) if self.size > 1 else (self.label,)
 
     @property
     def numbers(self) -> list[float]:
         """Friction, restitution, torsional and rolling resistance: inputs of the step."""
-        return [float(self.friction or 0.0), float(self.restitution), float(self.torsional), float(self.rolling)]
+        friction = min(float(self.friction or 0.0), STICKS)
+        return [friction, float(self.restitution), float(self.torsional), float(self.rolling)]
 
     @cached_property
     def structure(self) -> tuple[Any, ...]:
-        """What decides the code."""
+        """Key of the generated code."""
         shape = self.shape.structure
         against = self.surface.structure if self.other_shape is None else self.other_shape.structure
         rows_there = tuple(bool(number) for number in self.numbers)
         return (type(self).__name__, self.frame, shape, self.other, against, rows_there)
 
     def check(self, mechanism: Mechanism) -> None:
-        """The frames are there, the shapes have sizes, and the coefficients make sense."""
+        """Check frames, shapes and coefficients."""
         element = f"constraint {self.label}"
         link = mechanism.link_number(mechanism.frame(self.frame).link)
         for shape in (self.shape,) if self.other is None else (self.shape, self.other_shape):
             if not isinstance(shape, Sphere | Capsule | Box | Wheel):
                 raise ModelError(
-                    f"{shape!r} is no shape",
+                    f"{shape!r} is not a shape",
                     element=element,
-                    remedy="Give zveno.Sphere(radius), Capsule, Box or Wheel",
+                    remedy="Give zveno.simulation.Sphere(radius), Capsule, Box or Wheel",
                 )
             shape.check(element)
         if self.other is not None:
@@ -132,32 +134,7 @@ class Contact(Constraint):
             raise ModelError(f"restitution is {self.restitution}, not 0 to 1", element=element)
         for what in ("friction", "torsional", "rolling"):
             value = getattr(self, what)
-            if not (np.isfinite(value) and value >= 0):
+            if not (value >= 0 and (np.isfinite(value) or what == "friction")):
                 raise ModelError(f"{what} is {value}, not 0 or more", element=element)
         if (self.torsional or self.rolling) and not self.friction:
             raise ModelError("moments at a contact need friction too", element=element, remedy="Give friction=")
-
-    @staticmethod
-    def of(constraint: GroundContact) -> Contact:
-        """A point on a plane, as the methods with events know it."""
-        friction = STICKS if constraint.friction is None else constraint.friction
-        plane = GroundPlane(constraint.normal, constraint.height)
-        return Contact(
-            constraint.frame,
-            ground=plane,
-            friction=friction,
-            restitution=constraint.restitution,
-            name=constraint.label,
-        )
-
-    def anchor(self, mechanism: Mechanism, q: Any) -> Any:
-        """Refused: only time stepping knows it."""
-        raise ModelError(
-            "a contact of shapes is for time stepping",
-            element=f"constraint {self.label}",
-            remedy='Use integrator="time-stepping", or GroundContact for a point on a plane',
-        )
-
-    def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
-        """Refused: only time stepping knows it."""
-        return self.anchor(state.mechanism, state.q)

@@ -1,4 +1,4 @@
-"""Ground that shapes touch: a plane, steps, or a field of heights. `nearest` is traced."""
+"""Grounds: a plane, steps, or a height field. `nearest` is traced."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ModelError
-from ...kernels.math import equal, floor, greater, less, logical_and, maximum, minimum, select, sqrt
+from ...kernels.ops import equal, floor, greater, less, logical_and, maximum, minimum, sqrt, where
 from ...mechanism.joints import unit_axis
 
 TINY = 1e-300
 
 
 class Nearest(NamedTuple):
-    """The ground as seen from a point."""
+    """Distance and normal of the ground at a point."""
 
     distance: Any
     """m, negative inside the ground"""
@@ -26,7 +26,7 @@ class Nearest(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GroundPlane:
-    """The half-space below a plane.
+    """Half-space below a plane.
 
     Attributes:
         normal: in world axes, away from the ground.
@@ -39,17 +39,17 @@ class GroundPlane:
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """What decides the code."""
+        """Key of the generated code."""
         return ("plane", *unit_axis(self.normal).tolist(), float(self.height))
 
     def check(self, element: str) -> None:
-        """Refuse what is no plane."""
+        """Raise an error unless normal and height define a plane."""
         unit_axis(self.normal)
         if not np.isfinite(self.height):
             raise ModelError(f"the height of its plane is {self.height}", element=element, remedy="Give metres")
 
     def nearest(self, p: Any, cell: Any = None) -> Nearest:
-        """The foot of the perpendicular."""
+        """Return the foot of the perpendicular."""
         normal = unit_axis(self.normal)
         return Nearest(normal @ p - float(self.height), normal)
 
@@ -71,7 +71,7 @@ class GroundSteps:
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """What decides the code."""
+        """Key of the generated code."""
         numbers = (*self.edges, *self.heights, *self.direction)
         return ("steps", len(self.edges), *(float(x) for x in numbers))
 
@@ -80,7 +80,7 @@ class GroundSteps:
         edges, heights = np.asarray(self.edges, dtype=float), np.asarray(self.heights, dtype=float)
         if len(heights) != len(edges) + 1 or not (np.diff(edges) > 0).all():
             raise ModelError(
-                f"{len(edges)} edges and {len(heights)} heights are no steps",
+                f"{len(edges)} edges and {len(heights)} heights are not steps",
                 element=element,
                 remedy="Give increasing edges and one height more than edges",
             )
@@ -89,7 +89,7 @@ class GroundSteps:
             raise ModelError("its steps have no direction", element=element, remedy="Give two numbers, not both 0")
 
     def nearest(self, p: Any, cell: Any = None) -> Nearest:
-        """The nearest tread, riser or edge; inside the ground, the nearest way out."""
+        """Return the nearest tread, riser or edge; inside the ground, the nearest exit."""
         direction = np.asarray(self.direction, dtype=float)
         direction = direction / np.linalg.norm(direction)
         x, z = direction @ p[:2], p[2]
@@ -102,17 +102,17 @@ class GroundSteps:
             above = maximum(rise, 0.0)
             corner = sqrt(side * side + above * above + TINY)
             beside = greater(side * side, 0.0)
-            here = select(beside, corner, depth)
+            here = where(beside, corner, depth)
             nearer = less(here, distance)
-            distance = select(nearer, here, distance)
-            along = select(nearer, select(beside, side / corner, turned), along)
-            level = select(greater(turned * turned, 0.5), 0.0, 1.0)
-            up = select(nearer, select(beside, above / corner, level), up)
+            distance = where(nearer, here, distance)
+            along = where(nearer, where(beside, side / corner, turned), along)
+            level = where(greater(turned * turned, 0.5), 0.0, 1.0)
+            up = where(nearer, where(beside, above / corner, level), up)
         return Nearest(distance, np.array([direction[0] * along, direction[1] * along, up]))
 
 
 def _way_out(k: int, x: Any, z: Any, bounds: list[float], heights: list[float]) -> tuple[Any, Any]:
-    """(signed distance, direction along the steps) of a point above or inside the k-th block."""
+    """Return (signed distance, direction along the steps) of a point above or inside the k-th block."""
     rise = z - heights[k]
     depth, turned = rise, 0.0
     for edge, neighbour, sign in ((k, k - 1, -1.0), (k + 1, k + 1, 1.0)):
@@ -121,12 +121,12 @@ def _way_out(k: int, x: Any, z: Any, bounds: list[float], heights: list[float]) 
         sideways = sign * (x - bounds[edge])  # negative inside
         open_there = logical_and(less(rise, 0.0), greater(z, heights[neighbour]))
         nearer = logical_and(open_there, greater(sideways, depth))
-        depth, turned = select(nearer, sideways, depth), select(nearer, sign, turned)
+        depth, turned = where(nearer, sideways, depth), where(nearer, sign, turned)
     return depth, turned
 
 
 def _side(x: Any, left: float, right: float) -> Any:
-    """How far x lies to the left (negative) or right of an interval."""
+    """Return the signed distance of x from an interval, negative on the left."""
     side: Any = 0.0
     if np.isfinite(left):
         side = side + minimum(x - left, 0.0)
@@ -152,7 +152,7 @@ class HeightField:
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """What decides the code: the heights themselves are data."""
+        """Key of the generated code; the heights themselves are data."""
         numbers = (*np.shape(self.heights), *self.spacing, *self.origin)
         return ("heights", *(float(x) for x in numbers))
 
@@ -175,23 +175,23 @@ class HeightField:
         return np.stack([corner.ravel() for corner in corners], axis=1)
 
     def number(self, p: Any) -> Any:
-        """The number of the cell below a point."""
+        """Return the index of the cell below a point."""
         i, j, *_ = self._place(p)
         return i * float(np.shape(self.heights)[1] - 1) + j
 
     def _place(self, p: Any) -> tuple[Any, ...]:
-        """(i, j, x, y, in x, in y): the cell, the place in it from 0 to 1, and whether the grid reaches there."""
+        """Return (i, j, x, y, in x, in y): the cell, the position in it, 0 to 1, and whether the grid covers it."""
         place = []
         for k, n in enumerate(np.shape(self.heights)):
             along = (p[k] - float(self.origin[k])) / float(self.spacing[k])
             inside = minimum(maximum(along, 0.0), float(n - 1))
             first = minimum(floor(inside), float(n - 2))
-            place.append((first, inside - first, select(equal(inside, along), 1.0, 0.0)))
+            place.append((first, inside - first, where(equal(inside, along), 1.0, 0.0)))
         (i, x, in_x), (j, y, in_y) = place
         return i, j, x, y, in_x, in_y
 
     def nearest(self, p: Any, cell: Any = None) -> Nearest:
-        """Straight below, with the slope there; `cell` are the heights of its corners, (4,)."""
+        """Return the ground straight below, with its slope; `cell` are the heights of its corners, (4,)."""
         _, _, x, y, in_x, in_y = self._place(p)
         a, b, c, d = cell
         twist = a - b - c + d
@@ -206,7 +206,7 @@ Ground = GroundPlane | GroundSteps | HeightField
 
 
 def refuse_holes(heights: np.ndarray, element: str) -> None:
-    """An error where a height is NaN or infinite."""
+    """Raise an error if a height is NaN or infinite."""
     if not np.isfinite(heights).all():
         at = tuple(int(k) for k in np.argwhere(~np.isfinite(heights))[0])
         raise ModelError(

@@ -1,4 +1,4 @@
-"""Gyroscopic moments of free bodies, taken in the middle of a step."""
+"""Gyroscopic moments of free bodies, evaluated at the midpoint of a step."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ...spatial.vectors import cross, skew
 
 
 def free_joints(mechanism: Mechanism) -> list[int]:
-    """Where the velocities of free joints begin."""
+    """Return the first velocity index of every free joint."""
     kinds = ((name, mechanism.joint(name).type.kind) for name in mechanism.joint_names)
     return [mechanism.v_slices[name].start for name, kind in kinds if kind == "free"]
 
 
 def turning(mechanism: Mechanism, M: Any, v: Any, h: Any) -> Any:
-    """What makes the gyroscopic moment of a free body that of the middle of the step, (n_v,).
+    """Return the correction of the gyroscopic moments of free bodies to the midpoint of the step, (n_v,).
 
     With I about the centre of mass of all that the joint carries, ω × I ω of the beginning is replaced by
     I (ω − ω′)/h, ω′ being one Newton step of the midpoint rule: taken explicitly, spinning bodies gain energy.
@@ -38,7 +38,7 @@ def turning(mechanism: Mechanism, M: Any, v: Any, h: Any) -> Any:
 
 
 def _solved(A: Any, b: Any) -> Any:
-    """x with A x = b for a regular A (3, 3), by Cramer's rule."""
+    """Solve A x = b for a regular A (3, 3), by Cramer's rule."""
     columns = [A[:, 0], A[:, 1], A[:, 2]]
     across = [cross(columns[1], columns[2]), cross(columns[2], columns[0]), cross(columns[0], columns[1])]
     return np.array([b @ part for part in across]) / (columns[0] @ across[0])

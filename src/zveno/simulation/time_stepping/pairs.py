@@ -1,4 +1,4 @@
-"""Where two shapes of the robot touch: gap, normal from the second to the first, and the place."""
+"""Contact points of two shapes of the robot: gap, normal from the second to the first, and position."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ModelError
-from ...kernels.math import abs as magnitude
-from ...kernels.math import greater, less, maximum, minimum, select, sign, sqrt
+from ...kernels.ops import abs as magnitude
+from ...kernels.ops import greater, less, maximum, minimum, sign, sqrt, where
 from .shapes import Box, Capsule, Shape, Sphere
 
 TINY = 1e-24
 """Added to squared distances, m², whose root is divided by."""
 ROUNDS = 3
-"""Projections from one rectangle to the other and back that bring corners of two faces together."""
+"""Number of projections between two rectangles that bring corners of two faces together."""
 
 
 class Touch(NamedTuple):
-    """A place where two bodies may touch, in world axes."""
+    """Possible contact point of two bodies, in world axes."""
 
     gap: Any
     """m, negative where they penetrate"""
@@ -33,7 +33,7 @@ class Touch(NamedTuple):
 def touches_of_pair(
     first: Shape, T_first: Any, second: Shape | None, T_second: Any, element: str = "contact"
 ) -> list[Touch]:
-    """The places where two shapes at poses (4, 4) may touch; refused for pairs that are not known."""
+    """Return the possible contact points of two shapes at poses (4, 4); refuse unsupported pairs."""
     meet = _PAIRS.get((type(first), type(second)))
     if meet is not None:
         return meet(first, T_first, second, T_second)
@@ -49,7 +49,7 @@ def touches_of_pair(
 
 
 def _balls(p: Any, r: float, q: Any, s: float) -> Touch:
-    """Balls at p and q with the radii r and s."""
+    """Return the contact point of balls at p and q with the radii r and s."""
     apart = p - q
     distance = sqrt(apart @ apart + TINY)
     normal = apart * (1.0 / distance)
@@ -76,7 +76,7 @@ def _sphere_capsule(first: Sphere, T_first: Any, second: Capsule, T_second: Any)
 
 
 def _capsules(first: Capsule, T_first: Any, second: Capsule, T_second: Any) -> list[Touch]:
-    """Nearest points of two segments (Ericson 2005, 5.1.9), which for parallel ones is one of many."""
+    """Return the nearest points of two segments (Ericson 2005, 5.1.9); for parallel ones, one of many."""
     (p, p_end), (q, q_end) = _ends(first, T_first), _ends(second, T_second)
     d, e, r = p_end - p, q_end - q, p - q
     dd, ee, de = d @ d + TINY, e @ e + TINY, d @ e
@@ -92,7 +92,7 @@ def _unit(x: Any) -> Any:
 
 
 def _sphere_box(first: Sphere, T_first: Any, second: Box, T_second: Any) -> list[Touch]:
-    """The nearest point of the box; a centre inside it goes out through the nearest face."""
+    """Return the nearest point of the box; a centre inside it exits through the nearest face."""
     (ball,) = first.balls(T_first)
     T = T_second @ np.asarray(second.placement, dtype=float)
     R, half = T[:3, :3], second.half
@@ -104,18 +104,18 @@ def _sphere_box(first: Sphere, T_first: Any, second: Box, T_second: Any) -> list
     best, axis = depths[0], [1.0, 0.0, 0.0]
     for k in (1, 2):
         nearer = less(depths[k], best)
-        axis = [select(nearer, float(j == k), entry) for j, entry in enumerate(axis)]
-        best = select(nearer, depths[k], best)
-    out = np.array([entry * select(less(x, 0.0), -1.0, 1.0) for entry, x in zip(axis, local, strict=True)])
+        axis = [where(nearer, float(j == k), entry) for j, entry in enumerate(axis)]
+        best = where(nearer, depths[k], best)
+    out = np.array([entry * where(less(x, 0.0), -1.0, 1.0) for entry, x in zip(axis, local, strict=True)])
     away = greater(outside, TINY)
     length = sqrt(outside + TINY)
-    normal = R @ np.array([select(away, a / length, b) for a, b in zip(apart, out, strict=True)])
-    gap = select(away, length, -best) - ball.radius
+    normal = R @ np.array([where(away, a / length, b) for a, b in zip(apart, out, strict=True)])
+    gap = where(away, length, -best) - ball.radius
     return [Touch(gap, normal, ball.center - normal * (ball.radius + 0.5 * gap))]
 
 
 class _Face(NamedTuple):
-    """A face of a box: its middle, and two edges from there to its border."""
+    """Face of a box: its middle, and two edges from there to its border."""
 
     middle: Any
     edges: tuple[Any, Any]
@@ -123,7 +123,7 @@ class _Face(NamedTuple):
     halves: tuple[Any, Any]
 
     def nearest(self, p: Any) -> Any:
-        """The point of the face that is nearest to p, (3,)."""
+        """Return the point of the face that is nearest to p, (3,)."""
         point, apart = self.middle, p - self.middle
         for edge, half in zip(self.edges, self.halves, strict=True):
             point = point + edge * minimum(maximum(edge @ apart, -half), half)
@@ -131,7 +131,7 @@ class _Face(NamedTuple):
 
 
 def _boxes(first: Box, T_first: Any, second: Box, T_second: Any) -> list[Touch]:
-    """Four places between the two faces that look at each other.
+    """Return four contact points between the two faces that face each other.
 
     The normal is that of the face of either box with the largest separation. From the corners of the first box's
     face, projections from one face to the other and back lead to nearest points of the two (von Neumann).
@@ -148,10 +148,10 @@ def _boxes(first: Box, T_first: Any, second: Box, T_second: Any) -> list[Touch]:
         )
         along = axis @ apart
         gap = magnitude(along) - reach
-        wider = greater(gap, best + 1e-9)  # of two parallel faces the first, lest the normal jumps
-        side = select(less(along, 0.0), -1.0, 1.0)
-        normal = np.array([select(wider, side * a, n) for a, n in zip(axis, normal, strict=True)])
-        best = select(wider, gap, best)
+        wider = greater(gap, best + 1e-9)  # the first of two parallel faces, so that the normal does not jump
+        side = where(less(along, 0.0), -1.0, 1.0)
+        normal = np.array([where(wider, side * a, n) for a, n in zip(axis, normal, strict=True)])
+        best = where(wider, gap, best)
     upper, lower = _face(A, first.half, -normal), _face(B, second.half, normal)
     touches = []
     for u, v in product((-1.0, 1.0), repeat=2):
@@ -165,7 +165,7 @@ def _boxes(first: Box, T_first: Any, second: Box, T_second: Any) -> list[Touch]:
 
 
 def _face(T: Any, half: np.ndarray, direction: Any) -> _Face:
-    """The face of a box at T that looks most along a direction."""
+    """Return the face of a box at T whose normal is closest to a direction."""
     axes = T[:3, :3].T
     components = [axis @ direction for axis in axes]
     # Turn the axes so that the first one is across the face: one of three choices.
@@ -174,15 +174,15 @@ def _face(T: Any, half: np.ndarray, direction: Any) -> _Face:
     for k in (1, 2):
         more = greater(magnitude(components[k]), magnitude(component) + 1e-9)
         i, j = (k + 1) % 3, (k + 2) % 3
-        across, depth = _chosen(more, axes[k], across), select(more, half[k], depth)
+        across, depth = _chosen(more, axes[k], across), where(more, half[k], depth)
         edges = (_chosen(more, axes[i], edges[0]), _chosen(more, axes[j], edges[1]))
-        halves = (select(more, half[i], halves[0]), select(more, half[j], halves[1]))
-        component = select(more, components[k], component)
+        halves = (where(more, half[i], halves[0]), where(more, half[j], halves[1]))
+        component = where(more, components[k], component)
     return _Face(T[:3, 3] + across * (depth * sign(component)), edges, halves)
 
 
 def _chosen(condition: Any, a: Any, b: Any) -> Any:
-    return np.array([select(condition, x, y) for x, y in zip(a, b, strict=True)])
+    return np.array([where(condition, x, y) for x, y in zip(a, b, strict=True)])
 
 
 _PAIRS: dict[Any, Callable[..., list[Touch]]] = {

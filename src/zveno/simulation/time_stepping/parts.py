@@ -1,15 +1,13 @@
-"""From what a user gives to what takes part in time stepping."""
+"""Construction of `Stepping` from the arguments of a run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from ...errors import ModelError, ZvenoError
 from ...robot_functions import RobotFunctions
 from ..checks import checked_constraints
 from ..constraints import Constraint
-from ..contacts import GroundContact
 from ..controllers import Control
 from ..equations import Equations
 from .contact import Contact
@@ -18,29 +16,14 @@ from .stepping import Stepping
 
 def stepping_of(
     robot: RobotFunctions,
-    constraints: Sequence[Constraint],
+    constraints: Sequence[Constraint | Contact],
     limits: bool,
     control: Control | None,
     drive: Any,
     friction: bool,
-    moving_base: Any,
 ) -> Stepping:
-    """What takes part in a run, refused where time stepping does not know it."""
+    """Check the constraints of a run and separate contacts from bilateral constraints."""
     known = checked_constraints(robot, constraints)
-    contacts, held = [], []
-    for one in known:
-        if isinstance(one, GroundContact):
-            one = Contact.of(one)
-        if isinstance(one, Contact):
-            contacts.append(one)
-        elif not one.unilateral:
-            held.append(one)
-        else:
-            raise ModelError(
-                f"time stepping does not know {type(one).__name__}",
-                element=f"constraint {one.label}",
-                remedy="Use Contact or GroundContact, or another integrator",
-            )
-    if moving_base is not None:
-        raise ZvenoError("time stepping has none", element="moving_base", remedy="Use another integrator")
-    return Stepping(Equations(robot, tuple(held), control, drive), tuple(contacts), limits, friction)
+    contacts = tuple(one for one in known if isinstance(one, Contact))
+    held = tuple(one for one in known if isinstance(one, Constraint))
+    return Stepping(Equations(robot, held, control, drive), contacts, limits, friction)

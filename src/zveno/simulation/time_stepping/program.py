@@ -1,8 +1,7 @@
-"""Time steps as a structured program: many of them in a call, every state in a lane, without Python in between.
+"""Time steps as a structured program: many steps per call, one state per lane, without Python in between.
 
 A step is a straight-line program up to its contacts, a loop of sweeps that each lane leaves when its forces no
 longer change, accelerated sweeps in the lanes where they still do, and a straight-line program for the rest.
-Bodies that spin fast are solved twice, with the forces of the middle of the step (`step.corrected`).
 """
 
 from __future__ import annotations
@@ -13,35 +12,37 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...kernels.math import greater, less, logical_and, logical_or, maximum, select
-from ...kernels.structured.build import Builder
+from ...kernels.builder import Builder
+from ...kernels.ops import abs as magnitude
+from ...kernels.ops import greater, less, logical_and, logical_or, maximum, where
 from ..fixed_steps import USERS
 from .acceleration import MEMORY, History, accelerated, anew, begun
 from .sharing import SHARED
-from .step import N_PARTS, Prepared, Problem, corrected, ended, prepared, spinning, spins
-from .stepping import Stepping
+from .step import N_PARTS, Prepared, Problem, ended, prepared
+from .stepping import N_QUALITY, Stepping
 from .sweeps import sweep
 from .touching import cell_numbers
 
 if TYPE_CHECKING:
-    from ...kernels.structured.kernel import StructuredKernel
+    from ...kernels.kernel import Kernel
 
 PLAIN = 9
 """Plain sweeps of one step."""
 QUICK = 24
 """Accelerated sweeps in which contacts stick at once, where plain ones have not ended."""
 ACCELERATED = 100
-"""Accelerated sweeps of a map that does not jump at most, where those have not ended either."""
+"""Largest number of accelerated sweeps of a continuous map, where those have not ended either."""
 STRICTER = 0.3
-"""Share of the tolerance that accelerated sweeps aim at: what converges slowly is further off than it changes."""
+"""Share of the tolerance for accelerated sweeps: the error of slow convergence exceeds the last change."""
 STALE = 16
-"""Accelerated sweeps without a lesser change after which they end if it is within the tolerance: forces at the edge
-of friction may go round."""
+"""Accelerated sweeps without a smaller change after which they end if it is within the tolerance: forces at the
+friction limit may cycle.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class TimeSteps:
-    """Samples that a call returns, each after as many steps from the last one."""
+    """Samples of one call, each after `every` steps from the last one."""
 
     stepping: Stepping
     n_samples: int
@@ -49,24 +50,24 @@ class TimeSteps:
 
     @property
     def fingerprint(self) -> str:
-        """Of what determines the code."""
+        """Cache key of the code."""
         return self.stepping.fingerprint or USERS
 
     @property
     def code_modules(self) -> tuple[str, ...]:
-        """Modules of what takes part."""
+        """Modules that the code depends on."""
         return (USERS,) if self.stepping.fingerprint is None else self.stepping.equations.code_modules
 
 
-def time_steps_kernel(stepping: Stepping, n_samples: int, every: int) -> StructuredKernel:
-    """(t (n,), h (n,), row, c[, u]) → samples (n, n_row + n_extra), each after `every` steps from the last."""
-    from ...kernels.structured.kernel import compiled_structured  # not needed to import the package
+def time_steps_kernel(stepping: Stepping, n_samples: int, every: int) -> Kernel:
+    """Return the kernel (t (n,), h (n,), row, c[, u]) → samples (n, n_row + n_extra), `every` steps apart."""
+    from ...kernels.compile import compiled_structured  # not needed to import the package
 
     return compiled_structured(time_steps, TimeSteps(stepping, n_samples, every), name="time_steps")
 
 
 def time_steps(program: Builder, steps: TimeSteps) -> None:
-    """The program of `time_steps_kernel`."""
+    """Build the program of `time_steps_kernel`."""
     stepping = steps.stepping
     n, m, n_row = stepping.mechanism.n_v, stepping.n_rows, stepping.n_row
     t, h = program.input("t", (steps.n_samples,)), program.input("h", (steps.n_samples,))
@@ -79,11 +80,11 @@ def time_steps(program: Builder, steps: TimeSteps) -> None:
     p = stepping.n_held
     blocks = 6 * sum(group.friction for group in stepping.groups)
     k, shared = stepping.sharing.n_motions, SHARED * stepping.sharing.n_shared
-    sizes = (m * (m + 1) // 2, m, m, blocks, m, n, n * (n - 1) // 2, n, k * n, shared, n, n, n, n, p, k * p, 1)
+    sizes = (m * (m + 1) // 2, m, m, blocks, m, n, n * (n - 1) // 2, n, k * n, shared, n, n, n, n, n)
+    sizes = (*sizes, 1, n if stepping.bounces else 0, p, k * p, 1)
     parts = [program.scratch(f"part{k}", 1, max(size, 1), zero=True) for k, size in enumerate(sizes)]
     row, extra = program.scratch("state", 1, n_row), program.scratch("extra", 1, 2 * n)
-    quality, done = program.scratch("quality", 1, 2, zero=True), program.scratch("done", 1, 1, zero=True)
-    fast, pending, again = (program.scratch(name, 1, 1, zero=True) for name in ("fast", "pending", "again"))
+    quality, done = program.scratch("quality", 1, N_QUALITY, zero=True), program.scratch("done", 1, 1, zero=True)
     solver = _Solver(program, stepping) if m else None
     impulses = (program.scratch("none", 1, 1, zero=True) if solver is None else solver.impulses)[0]
     grounds = _Grounds(program, stepping)
@@ -93,22 +94,12 @@ def time_steps(program: Builder, steps: TimeSteps) -> None:
         quality[0], done[0] = program.step(_begun)
         with program.each(steps.every):
             given = [t[k], h[k], done[0], row[0], settings[0], *command, *grounds.looked_up(row[0])]
-            *values, fast[0] = program.step(partial(_prepared, stepping, sizes), *given)
+            values = program.step(partial(_prepared, stepping, sizes), *given)
             for part, value in zip(parts, values, strict=True):
                 part[0] = value
             if solver is not None:
                 solver.start(row[0])
-            # Once, and once more where something spins fast, with the forces of the middle of the step.
-            pending[0], again[0] = program.step(_first_round)
-            with program.repeat_while(pending, 2 if spinning(stepping) else 1):
-                with program.repeat_while(again, 1):
-                    rest = [part[0] for part in parts[N_PARTS:]]
-                    parts[1][0], parts[N_PARTS][0], again[0], fast[0] = program.step(
-                        partial(_corrected, stepping, sizes), h[k], row[0], parts[1][0], impulses, *rest
-                    )
-                if solver is not None:
-                    solver.solve(h[k], settings[0], parts)
-                pending[0], again[0] = program.step(_next_round, fast[0])
+                solver.solve(h[k], settings[0], parts)
             rest = [part[0] for part in parts[N_PARTS:]]
             found = [impulses] if solver is None else [impulses, solver.change[0], solver.count[0]]
             row[0], extra[0], quality[0], done[0] = program.step(
@@ -138,11 +129,11 @@ class _Solver:
         )
 
     def start(self, row: Any) -> None:
-        """From the impulses of the last step."""
+        """Start from the impulses of the last step."""
         self.impulses[0], self.count[0] = self.program.step(partial(_started, self.stepping), row)
 
     def solve(self, h: Any, settings: Any, parts: list[Any]) -> None:
-        """Impulses for the problem in the first parts."""
+        """Find the impulses for the problem in the first parts."""
         program, stepping = self.program, self.stepping
         self.running[0], self.change[0] = program.step(_first_round)
         with program.repeat_while(self.running, PLAIN):
@@ -173,7 +164,7 @@ class _Solver:
 
 
 class _Grounds:
-    """Fields of heights as tables, and the cells that every lane looks up in them."""
+    """Height fields as tables, and the cells that every lane looks up in them."""
 
     def __init__(self, program: Builder, stepping: Stepping):
         self.program, self.stepping = program, stepping
@@ -185,7 +176,7 @@ class _Grounds:
         self.numbers = [program.scratch(f"cell{k}", 1, 1) for k in range(len(fields))]
 
     def looked_up(self, row: Any) -> list[Any]:
-        """The rows of the tables for all touches that need them."""
+        """Return the rows of the tables for all contact points that need them."""
         if not self.numbers:
             return []
         values = self.program.step(partial(_cells, self.stepping), row)
@@ -203,7 +194,7 @@ def _same(x: Any) -> Any:
 
 
 def _begun() -> tuple[Any, Any]:
-    return np.zeros(2), np.zeros(1)
+    return np.zeros(N_QUALITY), np.zeros(1)
 
 
 def _cells(stepping: Stepping, row: Any) -> tuple[Any, ...]:
@@ -216,8 +207,7 @@ def _prepared(
     commanded = stepping.equations.commanded
     u, cells = (rest[0], rest[1:]) if commanded else (None, rest)
     values = prepared(stepping, t[0] + done[0] * h[0], h[0], row, c, u, list(cells)).rows()
-    filled = [np.zeros(1) if not size else value for size, value in zip(sizes, values, strict=True)]
-    return (*filled, np.array([spins(stepping, row[stepping.v], h[0])]))
+    return tuple(np.zeros(1) if not size else value for size, value in zip(sizes, values, strict=True))
 
 
 def _started(stepping: Stepping, row: Any) -> tuple[Any, Any]:
@@ -228,23 +218,19 @@ def _first_round() -> tuple[Any, Any]:
     return np.ones(1), np.zeros(1)
 
 
-def _next_round(fast: Any) -> tuple[Any, Any]:
-    return fast, fast
-
-
 def _swept(
     stepping: Stepping, h: Any, c: Any, impulses: Any, last: Any, count: Any, *problem: Any
 ) -> tuple[Any, ...]:
-    """A sweep, and whether another is needed: changes that fall by ρ leave an error of ρ/(1 − ρ) changes."""
+    """Do a sweep and tell if another is needed: changes that fall by ρ leave an error of ρ/(1 − ρ) changes."""
     after, change = sweep(stepping.groups, _problem(stepping, problem), impulses)
     tolerance = c[0] * h[0]
     left = maximum(change - tolerance, change * change - tolerance * (last[0] - change))
-    goes_on = select(greater(left, 0.0), 1.0, 0.0)
+    goes_on = where(greater(left, 0.0), 1.0, 0.0)
     return after, np.array([change]), count + 1.0, np.array([goes_on])
 
 
 def _problem(stepping: Stepping, parts: Any) -> Problem:
-    """From parts of which those without numbers hold one that counts for nothing."""
+    """Build the problem from its parts; drop the padding of empty ones."""
     problem = Problem(*parts)
     blocks = 6 * sum(group.friction for group in stepping.groups)
     return problem._replace(inverse=problem.inverse[:blocks])
@@ -262,33 +248,30 @@ def _accelerated(stepping: Stepping, smooth: bool, h: Any, c: Any, count: Any, *
     after = accelerated(stepping.groups, _problem(stepping, rest[:N_PARTS]), History(*rest[N_PARTS:]), smooth)
     tolerance = c[0] * h[0]
     hopeful = logical_or(greater(after.least[0], tolerance), less(after.stale[0], STALE))
-    goes_on = select(logical_and(greater(after.least[0], STRICTER * tolerance), hopeful), 1.0, 0.0)
+    goes_on = where(logical_and(greater(after.least[0], STRICTER * tolerance), hopeful), 1.0, 0.0)
     return (*after, count + 1.0, np.array([goes_on]))
 
 
-def _of(sizes: tuple[int, ...], rest: Any, problem: Any = ()) -> Prepared:
-    """What the parts after the problem say."""
-    given = [np.zeros(0)] * N_PARTS
-    given[1:2] = problem or given[1:2]
-    return Prepared.of((*given, *(value[:size] for value, size in zip(rest, sizes[N_PARTS:], strict=True))))
-
-
-def _corrected(
-    stepping: Stepping, sizes: tuple[int, ...], h: Any, row: Any, b: Any, impulses: Any, *rest: Any
-) -> tuple[Any, ...]:
-    at = _of(sizes, rest, (b[: sizes[1]],))
-    b_after, free = corrected(stepping, h[0], row, at, impulses[: stepping.n_rows])
-    return (b_after if sizes[1] else np.zeros(1)), free, np.zeros(1), np.zeros(1)
+def _of(sizes: tuple[int, ...], rest: Any) -> Prepared:
+    """Build `Prepared` from the parts after the problem."""
+    return Prepared.of(
+        (*[np.zeros(0)] * N_PARTS, *(value[:size] for value, size in zip(rest, sizes[N_PARTS:], strict=True)))
+    )
 
 
 def _ended(
     stepping: Stepping, sizes: tuple[int, ...], n: int, h: Any, row: Any, quality: Any, done: Any, *rest: Any
 ):
     found, rest = rest[:n], rest[n:]
-    end = ended(stepping, h[0], row, _of(sizes, rest), found[0][: stepping.n_rows])
+    at = _of(sizes, rest)
+    end = ended(stepping, h[0], row, at, found[0][: stepping.n_rows])
+    reach, residual, sweeps = quality
+    for before, after in zip(row[stepping.v], at.free, strict=True):
+        reach = maximum(reach, h[0] * h[0] * magnitude(before * after))
     if n > 1:
         _, change, count = found
-        quality = np.array([maximum(quality[0], change[0] / h[0]), maximum(quality[1], count[0])])
+        residual, sweeps = maximum(residual, change[0] / h[0]), maximum(sweeps, count[0])
+    quality = np.array([reach, residual, sweeps])
     return end.row, np.concatenate([end.a, end.tau]), quality, done + 1.0
 
 

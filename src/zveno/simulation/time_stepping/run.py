@@ -1,42 +1,45 @@
-"""A run by time stepping, of one state or of a batch: rows at the times of the samples, and their trajectory."""
+"""Runs by time stepping, for one state or a batch: rows at the sample times, and their trajectory."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms.springs import has_springs, spring_energy
-from ...errors import ZvenoError
-from ...kernels.door import compiled
+from ...errors import ModelError, ZvenoError
+from ...kernels.compile import compiled
 from ...kernels.kernel import Kernel
 from ...mechanism.units import coordinate_units
 from ..checks import check_mass
-from ..rates import joint_of_velocity, steps_in
+from ..integrators import steps_in
+from ..rates import Faults, commanded
 from ..results import MAX_CHANGE
 from ..start import initial_state, start_of_run
-from ..statuses import final_status
-from ..trajectory import FINISHED, Trajectory
+from ..statuses import balanced_status, energy_exchanged, final_status, status_of_batch, unbalanced
+from ..trajectory import FINISHED, EventRecord, Trajectory
 from .parts import stepping_of
 from .program import time_steps_kernel
-from .stepping import Stepping
+from .stepping import N_QUALITY, Stepping
 
 NUMBERS_PER_CALL = 2048
-"""Numbers that a state returns from one call at most: they fit the cache that is near."""
+"""Largest number of values that a state returns from one call, chosen to fit the cache."""
 SECONDS_PER_CALL = 0.1
-"""Aimed at for one call: in between, progress is shown and keys stop the run."""
+"""Target duration of one call, so that progress is shown and keys stop the run."""
 PER_OPERATION = 1e-10
-"""s, of one operation of one state; a guess from above."""
+"""Estimated time of one operation of one state, s; an upper bound."""
 USUAL_SWEEPS = 10
-"""Of which the time of a step is guessed."""
+"""Number of sweeps for the estimated time of a step."""
+ALREADY_THERE = 1e-6
+"""Excess, rad, over the limit of a ball joint at which a start still counts as within."""
 UNSOLVED = 1e-3
-"""Share of the weight, or of a larger reaction: a residual beyond it is part of the status; what is above the
-tolerance of the sweeps is noted anyway. Below it, what should rest creeps slower than an approach that counts as an
-impact (`BOUNCE`), as tests of stacks show whose sweeps end too early. In g h, a residual of this share creeps by
-0.01 for a box, 0.1 for three on top of each other, 0.3 with ten times the mass on top, 1.8 with thirty on two."""
+"""Share of the weight, or of a larger reaction, beyond which a residual is part of the status; residuals above the
+sweep tolerance are noted anyway. Chosen so that stacked boxes at rest creep slower than an impact (`BOUNCE`)."""
 
 
 def time_stepped(
@@ -48,16 +51,36 @@ def time_stepped(
     progress: Callable[[float], None],
     **facts: Any,
 ) -> Trajectory:
-    """The trajectory from q0 (..., n_q), v0 and the drives' torques (..., n_v), sampled at the times (n,).
+    """Compute the trajectory from q0 (..., n_q), v0 and the drives' torques (..., n_v), sampled at times (n,).
 
-    `parts` are those of `stepping_of`; `far` says how far, rad or m, constraints may move the start.
+    `parts` are those of `stepping_of`; `far` is the largest correction of the start, rad or m, by constraints.
     """
-    q0, v0, _ = state
     stepping = stepping_of(*parts)
+    made = _stepped(stepping, state, far, times, step, progress, **facts)
+    if made.status == FINISHED and unbalanced(made).any():  # energy may come and go between samples
+        ends = [np.linspace(a, b, steps_in(b - a, step), endpoint=False) for a, b in pairwise(times.tolist())]
+        fine = np.append(np.concatenate(ends), times[-1])
+        made = replace(made, exchanged=energy_exchanged(_stepped(stepping, state, far, fine, step, lambda _: None)))
+    return replace(made, status=status_of_batch(made)) if made.batch else balanced_status(made)
+
+
+def _stepped(
+    stepping: Stepping,
+    state: tuple[np.ndarray, np.ndarray, ArrayLike | None],
+    far: float,
+    times: np.ndarray,
+    step: float,
+    progress: Callable[[float], None],
+    **facts: Any,
+) -> Trajectory:
+    """Compute `time_stepped` without the check of the energy balance."""
+    q0, v0, _ = state
     check_mass(stepping.equations, stepping.equations.state(*(x.reshape(-1, x.shape[-1])[:1] for x in (q0, v0))))
     start = np.zeros((*q0.shape[:-1], stepping.n_row + stepping.n_extra))
     equations = stepping.equations
-    begun = start_of_run(equations, initial_state(equations, *state), 0.0, step, far)
+    begun = start_of_run(equations, initial_state(equations, *state), 0.0, far)
+    within, outside = _inside_ranges(stepping, begun.y[..., equations.q], far)
+    begun.y[..., equations.q] = within
     for ours, theirs in ((stepping.q, equations.q), (stepping.v, equations.v), (stepping.z, equations.z)):
         start[..., ours] = begun.y[..., theirs]
     settings = stepping.settings
@@ -70,22 +93,60 @@ def time_stepped(
     samples[..., 0, :] = start
     sizes = np.full(len(times), step)
     n_steps, first = 0, 0
+    faults: Faults = {}
     while first < len(times) - 1:
         between = float(times[first + 1] - times[first])
         same = np.diff(times[first:]) > between * (1 - 1e-9)
         n = len(same) if same.all() else max(int(np.argmin(same)), 1)
         every = steps_in(between, step)
-        _Block(stepping, settings, between / every, every, progress).go(
+        _Block(stepping, settings, between / every, every, progress, faults).go(
             times[first : first + n + 1], samples[..., first:, :]
         )
         sizes[first + 1 : first + n + 1] = between / every
         first, n_steps = first + n, n_steps + n * every
-    facts |= {"n_steps": n_steps, "n_evaluations": n_steps, "moved": begun.moved}
-    return trajectory_of(stepping, times, samples, sizes, begun.notes, **facts)
+    facts |= {"n_steps": n_steps, "n_evaluations": n_steps, "moved": max(begun.moved, outside)}
+    records = tuple(EventRecord(t, what, state) for state, (t, what) in sorted(faults.items()))
+    return trajectory_of(stepping, times, samples, sizes, begun.notes, records, **facts)
+
+
+def _inside_ranges(stepping: Stepping, q: np.ndarray, far: float) -> tuple[np.ndarray, float]:
+    """Return the start q (..., n_q) moved into the coordinate ranges, and the distance moved, rad or m."""
+    at = list(stepping.limited)
+    lower, upper = (end[at] for end in stepping.ranges)
+    if (bad := np.flatnonzero(lower > upper)).size:
+        raise ModelError(
+            "its range and those of its followers have nothing in common",
+            element=f"joint coordinate {stepping.mechanism.coordinate_names[at[bad[0]]]}",
+            remedy="Correct the limits, or use limits=False",
+        )
+    inside = np.clip(q[..., at], lower, upper)
+    distance = abs(inside - q[..., at])
+    for name in stepping.limited_balls:
+        joint = stepping.mechanism.joint(name)
+        attitudes = q[..., stepping.mechanism.q_slices[name]].reshape(-1, joint.type.n_q)
+        turns = [joint.type.difference(joint.type.neutral(), attitude) for attitude in attitudes]
+        if (angle := float(np.linalg.norm(turns, axis=-1).max())) > joint.limits.angle + ALREADY_THERE:
+            raise ZvenoError(
+                f"joint {name} is turned by {angle:.4g} rad, beyond its limit of {joint.limits.angle:.4g}",
+                element="q0",
+                remedy="Start within the limits, or use limits=False",
+            )
+    outside = float(distance.max(initial=0.0))
+    if outside > far:
+        worst = at[int(np.argmax(distance.reshape(-1, len(at)).max(axis=0)))]
+        raise ZvenoError(
+            f"{stepping.mechanism.coordinate_names[worst]} is {outside:.3g} rad or m outside its range, "
+            f"more than {far:g}",
+            element="q0",
+            remedy="Start within the limits, or allow it with max_projection=",
+        )
+    q = np.array(q)
+    q[..., at] = inside
+    return q, outside
 
 
 class _Identified:
-    """What takes part in a run; equal to every other that leads to the same kernels."""
+    """Wrapper of `Stepping` that compares equal to others with the same kernels."""
 
     def __init__(self, stepping: Stepping):
         self.stepping, self.key = stepping, stepping.identity
@@ -106,13 +167,20 @@ class _Block:
     """Samples at equal times, each after `every` steps of the size h."""
 
     def __init__(
-        self, stepping: Stepping, settings: np.ndarray, h: float, every: int, progress: Callable[[float], None]
+        self,
+        stepping: Stepping,
+        settings: np.ndarray,
+        h: float,
+        every: int,
+        progress: Callable[[float], None],
+        faults: Faults,
     ):
         self.stepping, self.settings = stepping, settings
         self.h, self.every, self.progress = h, every, progress
+        self.faults = faults
 
     def go(self, times: np.ndarray, samples: np.ndarray) -> None:
-        """Fills `samples` (..., n + 1, n_row + n_extra) behind the first, which is the start."""
+        """Fill `samples` (..., n + 1, n_row + n_extra) after the first, which is the start."""
         n, n_row = len(times) - 1, self.stepping.n_row
         if self.stepping.equations.commanded:
             self._go_commanded(times, samples)
@@ -131,7 +199,7 @@ class _Block:
             self.progress(float(times[k + count]))
 
     def _operations(self) -> float:
-        """Of one step, roughly: mass matrix and rows, and the usual number of sweeps."""
+        """Estimate the operations of one step: mass matrix and rows, and the usual number of sweeps."""
         n, m = self.stepping.mechanism.n_v, self.stepping.n_rows
         return 500.0 + 60.0 * n * n + 2.0 * USUAL_SWEEPS * m * m
 
@@ -143,37 +211,37 @@ class _Block:
         return self._kernel(n, every)(times, np.full(n, self.h), row, self.settings, *command)
 
     def _go_far(self, t: float, samples: np.ndarray, most: int) -> None:
-        """One sample, some of its steps in every call."""
+        """Compute one sample, some of its steps per call."""
         row, done = np.array(samples[..., 0, : self.stepping.n_row]), 0
-        worst = np.zeros((*row.shape[:-1], 2))
+        worst = np.zeros((*row.shape[:-1], N_QUALITY))
         while done < self.every:
             count = min(most, self.every - done)
             reached = self._call(np.array([t + done * self.h]), row, count)[..., 0, :]
             row, done = np.ascontiguousarray(reached[..., : self.stepping.n_row]), done + count
-            worst = np.maximum(worst, reached[..., -2:])
+            worst = np.maximum(worst, reached[..., -N_QUALITY:])
             self.progress(t + done * self.h)
         samples[..., 1, :] = reached
-        samples[..., 1, -2:] = worst
+        samples[..., 1, -N_QUALITY:] = worst
 
     def _go_commanded(self, times: np.ndarray, samples: np.ndarray) -> None:
-        """Step by step, with a control that is called."""
+        """Step one by one, with a called control."""
         stepping, control = self.stepping, self.stepping.equations.control
         assert control is not None  # it is called only where there is one
         row = np.array(samples[..., 0, : stepping.n_row])
         for k, t in enumerate(times[:-1].tolist()):
-            worst = np.zeros((*row.shape[:-1], 2))
+            if not np.isfinite(row[..., stepping.q]).any():
+                samples[..., k + 1 :, :] = np.nan
+                return
+            worst = np.zeros((*row.shape[:-1], N_QUALITY))
             for j in range(self.every):
                 now = t + j * self.h
-                u = np.asarray(control.torque(stepping.mechanism, now, row[..., stepping.q], row[..., stepping.v]))
-                if not np.isfinite(u).all():
-                    index = tuple(int(i) for i in np.argwhere(~np.isfinite(u))[0])
-                    joint = joint_of_velocity(stepping.mechanism, index[-1])
-                    raise ZvenoError(f"gave {u[index]} for joint {joint} at t = {now:.6g} s", element="control")
+                q, v = row[..., stepping.q], row[..., stepping.v]
+                u = commanded(control, stepping.mechanism, now, q, v, self.faults)
                 reached = self._call(np.array([now]), row, 1, u)[..., 0, :]
                 row = np.ascontiguousarray(reached[..., : stepping.n_row])
-                worst = np.maximum(worst, reached[..., -2:])
+                worst = np.maximum(worst, reached[..., -N_QUALITY:])
             samples[..., k + 1, :] = reached
-            samples[..., k + 1, -2:] = worst
+            samples[..., k + 1, -N_QUALITY:] = worst
             self.progress(t + self.every * self.h)
 
 
@@ -183,15 +251,16 @@ def trajectory_of(
     samples: np.ndarray,
     sizes: np.ndarray,
     notes: tuple[str, ...],
+    faults: tuple[EventRecord, ...] = (),
     **facts: Any,
 ) -> Trajectory:
-    """The trajectory of samples (..., n, n_row + n_extra) at times (n,), after steps of the sizes (n,)."""
+    """Return the trajectory of samples (..., n, n_row + n_extra) at times (n,), after steps of the sizes (n,)."""
     mechanism, n = stepping.mechanism, stepping.mechanism.n_v
-    moved = abs(samples[..., stepping.v]).max(axis=-1, initial=0.0) * sizes
-    sane = np.isfinite(samples[..., : stepping.n_row]).all(axis=-1) & (moved < MAX_CHANGE)
+    reach = samples[..., -N_QUALITY]
+    sane = np.isfinite(samples[..., : stepping.n_row]).all(axis=-1) & (reach < MAX_CHANGE**2)
     sane = np.logical_and.accumulate(sane, axis=-1)
     samples[~sane] = np.nan
-    status = final_status(FINISHED, times, sane)
+    status = final_status(FINISHED, times, sane, faults)
     if samples.ndim == 2 and not sane.all():
         kept = int(sane.sum())
         times, samples, sizes = times[:kept], samples[:kept], sizes[:kept]
@@ -212,7 +281,7 @@ def trajectory_of(
         largest = np.nanmax(abs(samples[..., stepping.impulses]).max(axis=-1) / sizes)
         if worst > UNSOLVED * float(largest):
             status = f"{FINISHED}: contact forces are off by {worst:.3g} N or more"
-    depth = np.maximum(-extra[..., -3], 0.0)
+    depth = np.maximum(-extra[..., 2 * n], 0.0)
     drive, states = stepping.equations.drive, samples[..., stepping.z]
     named = () if drive is None else drive.states(mechanism)
     if drive is not None:
@@ -242,6 +311,7 @@ def trajectory_of(
         sweeps=sweeps,
         status=status,
         notes=notes,
+        faults=faults if samples.ndim > 2 else (),
         mechanism=mechanism,
         **facts,
     )

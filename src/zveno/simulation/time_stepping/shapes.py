@@ -1,4 +1,4 @@
-"""Shapes that touch: spheres and points, capsules, boxes, wheels."""
+"""Contact shapes: spheres and points, capsules, boxes, wheels."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ModelError
-from ...kernels.math import sqrt
+from ...kernels.ops import sqrt
 from ...mechanism.joints import unit_axis
 from ...spatial.transforms import is_transform
 
 Vector = Sequence[float] | np.ndarray
 FLAT = 1e-12
-"""Added to the squared length of the direction down a wheel, which has none where the wheel lies flat."""
+"""Added to the squared length of the direction down a wheel, which is zero if the wheel lies flat."""
 
 
 class Ball(NamedTuple):
@@ -29,7 +29,7 @@ class Ball(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sphere:
-    """A sphere fixed on a frame; with the radius 0, a point.
+    """Sphere fixed on a frame; with the radius 0, a point.
 
     Attributes:
         radius: m, 0 or more.
@@ -41,21 +41,21 @@ class Sphere:
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """What decides the code."""
+        """Key of the generated code."""
         return ("sphere", float(self.radius), *_numbers(self.center))
 
     def check(self, element: str) -> None:
-        """Refuse what has no size."""
+        """Raise an error unless the size is valid."""
         _check(element, (self.radius,), self.center)
 
     def balls(self, T: Any) -> list[Ball]:
-        """Itself, on a frame at T (4, 4)."""
+        """Return the sphere, on a frame at T (4, 4)."""
         return [Ball(_moved(T, self.center), float(self.radius))]
 
 
 @dataclass(frozen=True, eq=False)
 class Capsule:
-    """All points within `radius` of a segment. On ground that is not flat, its two ends and its middle may touch.
+    """Capsule: all points within `radius` of a segment. On uneven ground, its two ends and its middle may touch.
 
     Attributes:
         radius: m.
@@ -68,22 +68,22 @@ class Capsule:
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """What decides the code."""
+        """Key of the generated code."""
         return ("capsule", float(self.radius), *_numbers(self.start), *_numbers(self.end))
 
     def check(self, element: str) -> None:
-        """Refuse what has no size."""
+        """Raise an error unless the size is valid."""
         _check(element, (self.radius,), self.start, self.end)
 
     def balls(self, T: Any) -> list[Ball]:
-        """Those at the two ends and in the middle."""
+        """Return the balls at the two ends and in the middle."""
         ends = np.array([self.start, self.end], dtype=float)
         return [Ball(_moved(T, center), float(self.radius)) for center in (*ends, ends.mean(axis=0))]
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """A box; its eight corners touch the ground.
+    """Box whose eight corners touch the ground.
 
     Attributes:
         size: lengths of its edges, (3,), m.
@@ -95,11 +95,11 @@ class Box:
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """What decides the code."""
+        """Key of the generated code."""
         return ("box", *_numbers(self.size), *_numbers(self.placement))
 
     def check(self, element: str) -> None:
-        """Refuse what has no size."""
+        """Raise an error unless the size is valid."""
         _check(element, tuple(_numbers(self.size)))
         if len(_numbers(self.size)) != 3 or not min(_numbers(self.size)) > 0:
             raise ModelError(f"a box has edges {tuple(self.size)}", element=element, remedy="Give three lengths, m")
@@ -108,18 +108,18 @@ class Box:
 
     @property
     def half(self) -> np.ndarray:
-        """Half its edges, (3,)."""
+        """Half the edge lengths, (3,)."""
         return 0.5 * np.asarray(self.size, dtype=float)
 
     def balls(self, T: Any) -> list[Ball]:
-        """Its corners."""
+        """Return the corners."""
         placed = T @ np.asarray(self.placement, dtype=float)
         return [Ball(_moved(placed, np.array(sign) * self.half), 0.0) for sign in product((-1.0, 1.0), repeat=3)]
 
 
 @dataclass(frozen=True, eq=False)
 class Wheel:
-    """A disc, or a cylinder with two rims, that rolls: the lowest point of every rim touches the ground.
+    """Disc, or cylinder with two rims, that rolls: the lowest point of every rim touches the ground.
 
     Attributes:
         radius: m.
@@ -135,23 +135,23 @@ class Wheel:
 
     @property
     def structure(self) -> tuple[Any, ...]:
-        """What decides the code."""
+        """Key of the generated code."""
         numbers = float(self.radius), float(self.width)
         return ("wheel", *numbers, *_numbers(unit_axis(self.axis)), *_numbers(self.center))
 
     def check(self, element: str) -> None:
-        """Refuse what has no size."""
+        """Raise an error unless the size is valid."""
         _check(element, (self.radius, self.width), self.center)
         unit_axis(self.axis)
 
     def hubs(self, T: Any) -> list[Any]:
-        """Middles of the rims in the world, (3,) each."""
+        """Return the centres of the rims in the world, (3,) each."""
         axis, middle = unit_axis(self.axis), np.asarray(self.center, dtype=float)
         offsets = (-0.5 * self.width, 0.5 * self.width) if self.width else (0.0,)
         return [_moved(T, middle + offset * axis) for offset in offsets]
 
     def lowest(self, T: Any, hub: Any, normal: Any) -> Any:
-        """The point of a rim that is farthest against the normal of the ground, (3,)."""
+        """Return the point of a rim that is farthest against the ground normal, (3,)."""
         axis = T[:3, :3] @ unit_axis(self.axis)
         down = axis * (normal @ axis) - normal
         return hub + down * (self.radius / sqrt(down @ down + FLAT))
@@ -173,4 +173,6 @@ def _check(element: str, sizes: tuple[float, ...], *points: Any) -> None:
         raise ModelError(f"a shape has the sizes {sizes}", element=element, remedy="Give metres, 0 or more")
     for point in points:
         if np.shape(point) != (3,) or not np.isfinite(np.asarray(point, dtype=float)).all():
-            raise ModelError(f"{point!r} is no point of a shape", element=element, remedy="Give three numbers, m")
+            raise ModelError(
+                f"{point!r} is not a point of a shape", element=element, remedy="Give three numbers, m"
+            )

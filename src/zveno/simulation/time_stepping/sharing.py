@@ -1,7 +1,7 @@
-"""Touches of one body share its motion: their rows are combinations of six rows of the body.
+"""Contact points of one body share its motion: their rows are combinations of six rows of the body.
 
-A sole with four corners has twelve rows, of which six are independent. With B the rows of the bodies and S what
-combines them, J = S B, so that
+A sole with four corners has twelve rows, of which six are independent. With B the rows of the bodies and S their
+combinations, J = S B, so that
 
     W = J M̂⁻¹ Jᵀ = S (B M̂⁻¹ Bᵀ) Sᵀ
 
@@ -21,28 +21,28 @@ SHARED = 6
 
 
 class Place(NamedTuple):
-    """Where the motion of a row stands."""
+    """Index of the motion of a row."""
 
     first: int
     """row of B"""
     shared: int | None
-    """number among the rows that are combined from six of B; None if it is the row of B itself"""
+    """index among the rows that are combined from six of B; None for a row of B itself"""
 
 
 class Sharing(NamedTuple):
-    """The places of all rows, and how many rows B has."""
+    """Indices of all rows, and the number of rows of B."""
 
     places: tuple[Place, ...]
     n_motions: int
 
     @property
     def n_shared(self) -> int:
-        """Rows that are combined."""
+        """Number of combined rows."""
         return sum(place.shared is not None for place in self.places)
 
 
 def sharing(bodies: list[tuple[Any, int]], n_single: int) -> Sharing:
-    """For every touch (body, number of its rows), in order, and the rows of joints after them."""
+    """Assign rows to every contact point (body, number of its rows), in order, and to the joints after them."""
     rows: dict[Any, int] = {}
     for body, count in bodies:
         rows[body] = rows.get(body, 0) + count
@@ -64,17 +64,17 @@ def sharing(bodies: list[tuple[Any, int]], n_single: int) -> Sharing:
 
 
 def along(direction: Any, arm: Any) -> Any:
-    """A row of S: velocity along a direction, of a point at an arm (3,) from where the motion is taken."""
+    """Return a row of S: velocity along a direction, of a point at an arm (3,) from the origin of the motion."""
     return np.concatenate([direction, cross(arm, direction)])
 
 
 def about(direction: Any) -> Any:
-    """A row of S: the angular velocity about a direction."""
+    """Return a row of S: the angular velocity about a direction."""
     return np.concatenate([np.zeros(3), direction])
 
 
 def combined(known: Sharing, S: Any, motions: Any) -> Any:
-    """S x for numbers x of the rows of B, (m,); S are the rows that are combined, (n_shared · 6,)."""
+    """Return S x for values x of the rows of B, (m,); S are the combined rows, (n_shared · 6,)."""
     values = []
     for first, shared in known.places:
         if shared is None:
@@ -85,7 +85,7 @@ def combined(known: Sharing, S: Any, motions: Any) -> Any:
 
 
 def gathered(known: Sharing, S: Any, impulses: Any) -> Any:
-    """Sᵀ λ: what impulses (m,) come to on the rows of B, (n_motions,)."""
+    """Return Sᵀ λ: the impulses (m,) on the rows of B, (n_motions,)."""
     total: list[Any] = [0.0] * known.n_motions
     for (first, shared), impulse in zip(known.places, impulses, strict=True):
         if shared is None:
@@ -97,7 +97,7 @@ def gathered(known: Sharing, S: Any, impulses: Any) -> Any:
 
 
 def effects(known: Sharing, S: Any, Y: list[Any], r: Any) -> Any:
-    """The lower triangle of W, (m (m + 1)/2,), of the rows Y = B L⁻¹ with M̂ = Lᵀ diag(1/r) L."""
+    """Return the lower triangle of W, (m (m + 1)/2,), of the rows Y = B L⁻¹ with M̂ = Lᵀ diag(1/r) L."""
     scaled = [row * r for row in Y]
     inner: dict[tuple[int, int], Any] = {}
 

@@ -1,14 +1,15 @@
 """One step at the level of velocities (Moreau 1988, Stewart and Trinkle 1996), in three parts; all of it is traced.
 
-With k and d the stiffness and damping at the joints, of springs too, and M̂ = M + diag(h d + h² k),
+With k and d the stiffness and damping at the joints, of springs too, D the damping matrix of the drives, and
+M̂ = M + diag(h d + h² k) + h D,
 
     v_f = v + h M̂⁻¹ (τ − H − h k v)                        velocities without contacts
-    W = J M̂⁻¹ Jᵀ,  b = J v_f + s                           what a unit impulse does to the rows
+    W = J M̂⁻¹ Jᵀ,  b = J v_f + s                           effect of a unit impulse on the rows
     0 ≤ λ_n ⟂ (W λ + b)_n ≥ 0,  |λ_t| ≤ μ λ_n opposite to the slip
     v⁺ = v_f + M̂⁻¹ Jᵀ λ,  q⁺ = q ⊕ h v⁺
 
-M̂ = Lᵀ diag(1/r) L has no fill-in on a tree; Y = L⁻ᵀ Jᵀ gives W = Yᵀ diag(r) Y, for the rows of bodies where
-contacts share them (`sharing`).
+M̂ = Lᵀ diag(1/r) L has no fill-in on a tree whose drives share no supply; Y = L⁻ᵀ Jᵀ gives W = Yᵀ diag(r) Y, for
+the rows of bodies where contacts share them (`sharing`).
 
 s = φ/h lets a contact close within the step; where it penetrates, a share of the depth is taken back, not faster
 than `FASTEST`. After an impact faster than `BOUNCE` steps of free fall, s = e v_n⁻.
@@ -26,39 +27,37 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...algorithms import linear
-from ...algorithms.inverse_dynamics import bias
+from ...algorithms.inverse_dynamics import bias, gravity_torque
 from ...algorithms.mass_matrix import mass_matrix
 from ...algorithms.springs import has_springs, spring_stiffness, spring_torque
-from ...kernels.math import greater, less, logical_and, maximum, minimum, select
+from ...kernels.ops import greater, less, logical_and, maximum, minimum, where
 from ...mechanism import Mechanism
 from ...spatial.rotations import from_quaternion
 from ...spatial.vectors import cross
 from .blocks import inverses, scales
 from .gyroscopic import free_joints, turning
-from .holding import held
+from .holding import Holding
 from .sharing import combined, effects, gathered
 from .stepping import Stepping
 from .touching import Rows
 
 SHARE = 0.2
-"""Share of a penetration that a step takes back."""
+"""Share of a penetration that a step corrects."""
 FASTEST = 0.3
-"""m/s, at which penetration is taken back at most."""
-SPIN = 0.03
-"""Turn of a body in one step, rad, beyond which its forces are taken in the middle of the step."""
+"""Largest speed, m/s, at which penetration is corrected."""
 BOUNCE = 2.0
-"""Approaches slower than this many steps of free fall, g h, do not bounce."""
+"""Number of steps of free fall, g h, below which an approach does not bounce."""
 
 
 class Problem(NamedTuple):
-    """The contacts of one step."""
+    """Contact problem of one step."""
 
     W: Any
     """lower triangle of J M̂⁻¹ Jᵀ, (m (m + 1)/2,)"""
     b: Any
     """J v_f + s, (m,)"""
     scale: Any
-    """1 over what a unit impulse does to its own row (m,); for tangents, the larger of two directions"""
+    """1 over the effect of a unit impulse on its own row (m,); for tangents, the larger of two directions"""
     inverse: Any
     """of W's 3×3 block of every contact with friction, lower triangles, (6 c,)"""
     bound: Any
@@ -70,7 +69,7 @@ N_PARTS = len(Problem._fields)
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the end of a step needs to know of its beginning."""
+    """Values from the beginning of a step that its end needs."""
 
     problem: Problem
     free: Any
@@ -82,111 +81,157 @@ class Prepared:
     Y: Any
     """of the motions of bodies, (n_motions · n_v,)"""
     S: Any
-    """what combines them to rows, (n_shared · 6,)"""
+    """their combinations to rows, (n_shared · 6,)"""
     tau: Any
-    """what control and drives apply at v⁺ = v, (n_v,)"""
+    """torque of control and drives at v⁺ = v, (n_v,)"""
     acting: Any
     """the same less friction, (n_v,)"""
     implicit: Any
-    """d + h k, (n_v,)"""
+    """d + h k without the drives' D, (n_v,)"""
     command: Any
     """(n_v,)"""
+    unheld: Any
+    """v_f without bilateral constraints, (n_v,)"""
+    hits: Any
+    """1 where something bounces in this step, (1,)"""
+    rising: Any
+    """v_f with the potential energy of impulses, v_f + h M̂⁻¹ G, if something may bounce, (n_v,)"""
     impulses: Any
-    """of constraints that hold both ways, without contacts, (p,)"""
+    """of bilateral constraints, without contacts, (p,)"""
     coupling: Any
     """their change for unit impulses on the motions, (n_motions · p,)"""
     deepest: Any
     """the least gap, or less the largest violation, (1,), m or rad"""
 
     def rows(self) -> tuple[Any, ...]:
-        """All of it, as rows of numbers."""
+        """Return all fields as flat arrays."""
         dynamics = self.free, self.L, self.r, self.Y, self.S
-        forces = self.tau, self.acting, self.implicit, self.command, self.impulses, self.coupling
+        forces = self.tau, self.acting, self.implicit, self.command, self.unheld, self.hits, self.rising
+        forces = *forces, self.impulses, self.coupling
         return (*self.problem, *dynamics, *forces, self.deepest)
 
     @staticmethod
     def of(rows: tuple[Any, ...]) -> Prepared:
-        """From the rows."""
+        """Build from the result of `rows`."""
         return Prepared(Problem(*rows[:N_PARTS]), *rows[N_PARTS:])
 
 
 def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells: list[Any]) -> Prepared:
-    """Everything of a step up to the contacts, at a row of `stepping`."""
+    """Compute a step up to the contacts, at a row of `stepping`."""
     mechanism, dynamic = stepping.mechanism, stepping.equations.dynamic
     q, v = row[stepping.q], row[stepping.v]
-    tau, acting, stiffness, damping, command = _forces(stepping, t, h, row, u)
+    tau, acting, stiffness, damping, D, command = _forces(stepping, t, h, row, u)
     M = mass_matrix(dynamic, q)
     springs, elastic = _springs(mechanism, q, v, h)
-    force = acting + springs - bias(dynamic, q, v) + turning(mechanism, M, v, h)
     implicit = damping + h * stiffness
-    L, r = linear.factor(M + np.diag(h * (implicit + h * elastic)))
-    free = _classical(mechanism, v + h * linear.down(L, (r := np.array(r)) * linear.up(L, force)), v, h)
-    rows = Rows(stepping, q, cells)
+    L, r = linear.factor(M + np.diag(h * (implicit + h * elastic)) + h * D)
+    r = np.array(r)
+
+    def moved(push: Any) -> Any:
+        return linear.down(L, r * linear.up(L, push))
+
+    force = acting + springs - bias(dynamic, q, v) + turning(mechanism, M, v, h)
+    free = _classical(mechanism, v + h * moved(force), v, h)
+    rows = Rows(stepping, q, cells, h * v)
     known, S = stepping.sharing, np.concatenate([np.zeros(0), *rows.S])
-    offsets, bound = _offsets(stepping, rows, v, h, c)
+    before = combined(known, S, np.array([one @ v for one in rows.B]))
+    offsets, bound, hits = _offsets(stepping, rows, before, h, c)
     Y = [linear.up(L, one) for one in rows.B]
+    holding = Holding(stepping, t, q, v, c) if stepping.n_held else None
+    if spins(mechanism):
+        mean = 0.5 * (v + free + moved(_last_pushes(stepping, row, rows, S, before, h, holding)))
+        force = acting + springs - bias(dynamic, q, mean)
+        free = _classical(mechanism, v + h * moved(force), mean, h)
+    unheld = free
     deepest: Any = np.inf
     for gap in rows.gaps:
         deepest = minimum(deepest, gap)
     impulses, coupling = np.zeros(0), np.zeros(0)
-    if stepping.n_held:
-        free, Y, impulses, coupling, violation = held(stepping, t, h, q, v, c, (L, r), free, Y)
+    if holding is not None:
+        free, Y, impulses, coupling, violation = holding.held(h, (L, r), free, Y)
         deepest = minimum(deepest, -violation)
     b = combined(known, S, np.array([one @ free for one in rows.B])) + offsets
     W = effects(known, S, Y, r)
     parts = W, b, scales(stepping.groups, W), inverses(stepping.groups, W), bound
     below = np.array([L[i][j] for i in range(len(r)) for j in range(i)])
     factors = below, r, np.concatenate([np.zeros(0), *Y]), S
-    forces = tau, acting, implicit, command, impulses, coupling, np.array([deepest])
+    rising = free + h * moved(gravity_torque(dynamic, q)) if stepping.bounces else np.zeros(0)
+    forces = tau, acting, implicit, command, unheld, np.array([hits]), rising
+    forces = *forces, impulses, coupling, np.array([deepest])
     return Prepared(Problem(*parts), free, *factors, *forces)
 
 
+def _last_pushes(
+    stepping: Stepping, row: Any, rows: Rows, S: Any, before: Any, h: Any, holding: Holding | None
+) -> Any:
+    """Return Jᵀ λ of the impulses of the last step, (n_v,): an estimate of contacts and constraints in this one.
+
+    A contact that has just bounced is left out.
+    """
+    pushes: Any = np.zeros(stepping.mechanism.n_v)
+    impulses = list(row[stepping.impulses])
+    for contact, group in stepping.touches:
+        if contact.restitution:
+            stays = where(greater(before[group.row], _bounce(stepping, h)), 0.0, 1.0)
+            for k in range(group.row, group.row + group.size):
+                impulses[k] = stays * impulses[k]
+    if rows.B:
+        for one, impulse in zip(rows.B, gathered(stepping.sharing, S, impulses), strict=True):
+            pushes = pushes + one * impulse
+    return pushes if holding is None else pushes + holding.J.T @ row[stepping.impulses.stop :]
+
+
+def _bounce(stepping: Stepping, h: Any) -> Any:
+    """Return the speed, m/s, above which approaches bounce."""
+    fall = max(float(np.linalg.norm(np.asarray(stepping.mechanism.gravity, dtype=float))), 1.0)
+    return BOUNCE * fall * h
+
+
 def _forces(stepping: Stepping, t: Any, h: Any, row: Any, u: Any) -> tuple[Any, ...]:
-    """(τ − h k v at v, the same less friction, stiffness, damping, command), (n_v,) each."""
+    """Return (τ − h k v at v, the same less friction, stiffness, damping, drives' D, command), (n_v,) but D."""
     equations, mechanism = stepping.equations, stepping.mechanism
     q, v = row[stepping.q], row[stepping.v]
     stiffness = damping = command = np.zeros(mechanism.n_v)
+    D: Any = np.zeros((mechanism.n_v, mechanism.n_v))
     if equations.control is not None:
         command = equations.control.torque(mechanism, t, q, v) if equations.control.traced else u
         stiffness, damping = equations.control.gains(mechanism, t, q, v)
     if equations.drive is not None:
-        at_rest, damping, _ = equations.drive.affine(mechanism, q, v, row[stepping.z], command, h)
-        tau, stiffness = at_rest - damping * v, np.zeros(mechanism.n_v)
+        at_rest, D, _ = equations.drive.affine(mechanism, q, v, row[stepping.z], command, h)
+        tau, stiffness, damping = at_rest - D @ v, np.zeros(mechanism.n_v), np.zeros(mechanism.n_v)
     else:
         tau = command - h * stiffness * v
     acting = tau
     if stepping.friction:
         acting, damping = (
-            acting - stepping.viscous * v - stepping.drive_numbers("offset"),
+            acting - stepping.viscous * v - stepping.friction_at_rest,
             damping + stepping.viscous,
         )
-    return tau, acting, stiffness, damping, command
+    return tau, acting, stiffness, damping, D, command
 
 
 def _springs(mechanism: Mechanism, q: Any, v: Any, h: Any) -> tuple[Any, Any]:
-    """(τ − h k v at v, stiffness) of the springs of the joints, (n_v,) each; they do no work from outside."""
+    """Return (τ − h k v at v, stiffness) of the joint springs, (n_v,) each; they do no external work."""
     stiffness = spring_stiffness(mechanism)
     if not has_springs(mechanism):
         return stiffness, stiffness  # zeros
     return spring_torque(mechanism, q) - h * stiffness * v, stiffness
 
 
-def _offsets(stepping: Stepping, rows: Rows, v: Any, h: Any, c: Any) -> tuple[Any, Any]:
-    """(s, bounds), (m,) each."""
-    fall = max(float(np.linalg.norm(np.asarray(stepping.mechanism.gravity, dtype=float))), 1.0)
+def _offsets(stepping: Stepping, rows: Rows, before: Any, h: Any, c: Any) -> tuple[Any, Any, Any]:
+    """Return (s, bounds), (m,) each, and 1 if something bounces, else 0; for row velocities `before` (m,)."""
+    fast = _bounce(stepping, h)
     offsets: list[Any] = []
     bounds: list[Any] = []
-    gaps = iter(rows.gaps)
-    before = combined(
-        stepping.sharing, np.concatenate([np.zeros(0), *rows.S]), np.array([one @ v for one in rows.B])
-    )
+    gaps, bounces = iter(rows.gaps), 0.0
     for contact, group, (mu, restitution, torsional, rolling) in stepping.numbers_of(c):
         gap = next(gaps)
         offset = _closing(gap, h)
         if contact.restitution:
             speed = before[group.row]
-            hits = logical_and(less(speed, -BOUNCE * fall * h), less(gap + h * speed, 0.0))
-            offset = select(hits, minimum(offset, 0.0) + restitution * speed, offset)
+            hits = logical_and(less(speed, -fast), less(gap + h * speed, 0.0))
+            offset = where(hits, minimum(offset, 0.0) + restitution * speed, offset)
+            bounces = where(hits, 1.0, bounces)
         offsets += [offset, *[0.0] * (group.size - 1)]
         bounds += [
             0.0,
@@ -197,59 +242,28 @@ def _offsets(stepping: Stepping, rows: Rows, v: Any, h: Any, c: Any) -> tuple[An
     for gap in gaps:
         offsets.append(_closing(gap, h))
         bounds.append(0.0)
-    for velocity in stepping.dry:
+    for _, _, coulomb in stepping.dry:
         offsets.append(0.0)
-        bounds.append(float(stepping.coulomb[velocity]) * h)
-    return np.array(offsets), np.array(bounds)
+        bounds.append(coulomb * h)
+    return np.array(offsets), np.array(bounds), bounces
 
 
 def _closing(gap: Any, h: Any) -> Any:
-    """s of a gap, m/s."""
-    return select(greater(gap, 0.0), gap / h, maximum(SHARE * gap / h, -FASTEST))
+    """Return s of a gap, m/s."""
+    return where(greater(gap, 0.0), gap / h, maximum(SHARE * gap / h, -FASTEST))
 
 
-def spinning(stepping: Stepping) -> list[int]:
-    """Where the angular velocities of free and ball joints begin; none with constraints that hold both ways."""
-    found, mechanism = [], stepping.mechanism
-    if stepping.n_held:
-        return []
-    for name in mechanism.joint_names:
-        joint = mechanism.joint(name).type
-        if joint.n_q > joint.n_v:
-            found.append(mechanism.v_slices[name].stop - 3)
-    return found
+def spins(mechanism: Mechanism) -> bool:
+    """Return True if there are free or ball joints: forces are then evaluated at the midpoint of the step.
 
-
-def spins(stepping: Stepping, v: Any, h: Any) -> Any:
-    """1 where a body turns by more than `SPIN` in a step, else 0."""
-    most: Any = 0.0
-    for at in spinning(stepping):
-        most = maximum(most, v[at : at + 3] @ v[at : at + 3])
-    return select(greater(most * h * h, SPIN * SPIN), 1.0, 0.0)
-
-
-def corrected(stepping: Stepping, h: Any, row: Any, at: Prepared, impulses: Any) -> tuple[Any, Any]:
-    """(b, v_f) with H of the middle of the step, from the impulses of a first solution.
-
-    Explicit gyroscopic moments feed energy into a fast top: by (h Ω)²/2 a step, and by (h Ω)⁴/8 with this.
+    Explicit gyroscopic moments feed energy into a fast top: by (h Ω)²/2 per step, and by (h Ω)⁴/8 with this.
     """
-    mechanism, dynamic = stepping.mechanism, stepping.equations.dynamic
-    q, v = row[stepping.q], row[stepping.v]
-    L = _lower(at.L, mechanism.n_v)
-    mean = 0.5 * (v + at.free + linear.down(L, at.r * _pushed(stepping, at, impulses)))
-    force = at.acting + _springs(mechanism, q, v, h)[0] - bias(dynamic, q, mean)
-    free = v + h * linear.down(L, at.r * linear.up(L, force))
-    free = _classical(mechanism, free, mean, h)
-    shift = free - at.free
-    half = np.array([shift[i] + sum((L[i][j] * shift[j] for j in range(i)), 0.0) for i in range(len(shift))])
-    n = mechanism.n_v
-    known = stepping.sharing
-    changes = np.array([at.Y[k * n : (k + 1) * n] @ half for k in range(known.n_motions)])  # B = Yᵀ L
-    return at.problem.b + combined(known, at.S, changes) if stepping.n_rows else at.problem.b, free
+    kinds = (mechanism.joint(name).type for name in mechanism.joint_names)
+    return any(kind.n_q > kind.n_v for kind in kinds)
 
 
 def _classical(mechanism: Mechanism, free: Any, v: Any, h: Any) -> Any:
-    """Velocities of free joints with h ω × v, in axes that do not turn."""
+    """Return velocities of free joints with h ω × v, in axes that do not turn."""
     for at in free_joints(mechanism):
         w = v[at + 3 : at + 6]
         free = np.concatenate([free[:at], free[at : at + 3] + h * cross(w, v[at : at + 3]), free[at + 3 :]])
@@ -257,12 +271,12 @@ def _classical(mechanism: Mechanism, free: Any, v: Any, h: Any) -> Any:
 
 
 def _lower(below: Any, n: int) -> list[Any]:
-    """Rows of L from the numbers below its diagonal."""
+    """Return the rows of L from the numbers below its diagonal."""
     return [below[i * (i - 1) // 2 : i * (i + 1) // 2] for i in range(n)]
 
 
 def _pushed(stepping: Stepping, at: Prepared, impulses: Any) -> Any:
-    """L⁻ᵀ Jᵀ λ, (n_v,)."""
+    """Return L⁻ᵀ Jᵀ λ, (n_v,)."""
     n = stepping.mechanism.n_v
     half: Any = np.zeros(n)
     for k, impulse in enumerate(gathered(stepping.sharing, at.S, impulses)):
@@ -271,41 +285,70 @@ def _pushed(stepping: Stepping, at: Prepared, impulses: Any) -> Any:
 
 
 class Ended(NamedTuple):
-    """A step's end."""
+    """End of a step."""
 
     row: Any
     """of `stepping`"""
     a: Any
     """change of v over h, (n_v,)"""
     tau: Any
-    """what control and drives applied, (n_v,)"""
+    """torque of control and drives, (n_v,)"""
 
 
 def ended(stepping: Stepping, h: Any, row: Any, at: Prepared, impulses: Any) -> Ended:
-    """The row after a step with the impulses λ (m,)."""
+    """Return the row after a step with the impulses λ (m,)."""
     mechanism = stepping.mechanism
     q, v = row[stepping.q], row[stepping.v]
     n = mechanism.n_v
     L, half = _lower(at.L, n), _pushed(stepping, at, impulses)
+    if stepping.bounces:
+        share = _passive(L, at, half)
+        impulses, half = share * impulses, share * half
     after = at.free + linear.down(L, at.r * half)
     mean = 0.5 * (v + after)
-    pushed = half + np.array([sum((L[i][j] * half[i] for i in range(j + 1, n)), 0.0) for j in range(n)])  # Jᵀ λ
-    work = row[stepping.work] + mean @ (pushed + h * (at.acting - at.implicit * (after - v)))
-    moved, turned = carried(mechanism, q, after, h)
-    rest = row[stepping.z]
+    if stepping.n_held:  # bilateral constraints may move, and then do work too
+        half = _upwards(L, after - at.unheld) / at.r
+    pushed = _downwards(L, half)
+    rest, yielding = row[stepping.z], at.implicit * (after - v)
     if stepping.equations.drive is not None:
-        rest = stepping.equations.drive.affine(mechanism, q, v, rest, at.command, h)[2](after)
+        _, D, advance = stepping.equations.drive.affine(mechanism, q, v, rest, at.command, h)
+        rest, yielding = advance(after), yielding + D @ (after - v)
+    work = row[stepping.work] + mean @ (pushed + h * (at.acting - yielding))
+    moved, turned = carried(mechanism, q, after, h)
     held_by = at.impulses
     p = stepping.n_held
     if p:
         for k, impulse in enumerate(gathered(stepping.sharing, at.S, impulses)):
             held_by = held_by + at.coupling[k * p : (k + 1) * p] * impulse
     new = np.concatenate([moved, turned, rest, np.array([work]), impulses, held_by])
-    return Ended(new, (turned - v) * (1.0 / h), at.tau - (at.implicit - stepping.viscous) * (after - v))
+    return Ended(new, (turned - v) * (1.0 / h), at.tau - yielding + stepping.viscous * (after - v))
+
+
+def _passive(L: Any, at: Prepared, half: Any) -> Any:
+    """Return the largest share of the impulses of a bounce that adds no energy, at most 1.
+
+    Newton's restitution with friction may add energy (Kane and Levinson 1985). Impulses β λ change kinetic and
+    potential energy by β λᵀ J (v_f + h M̂⁻¹ G) + β² λᵀ W λ/2, which is zero at the largest passive share.
+    """
+    first, second = _downwards(L, half) @ at.rising, half @ (at.r * half)
+    gains = logical_and(greater(at.hits[0], 0.5), greater(first + 0.5 * second, 0.0))
+    share = maximum(-2.0 * first, 0.0) / where(gains, second, 1.0)
+    return where(gains, minimum(share, 1.0), 1.0)
+
+
+def _downwards(L: Any, x: Any) -> Any:
+    """Return Lᵀ x."""
+    n = len(x)
+    return x + np.array([sum((L[i][j] * x[i] for i in range(j + 1, n)), 0.0) for j in range(n)])
+
+
+def _upwards(L: Any, x: Any) -> Any:
+    """Return L x."""
+    return x + np.array([sum((L[i][j] * x[j] for j in range(i)), 0.0) for i in range(len(x))])
 
 
 def carried(mechanism: Mechanism, q: Any, after: Any, h: Any) -> tuple[Any, Any]:
-    """(q⁺, v⁺): coordinates moved by h v⁺, and the velocities of free joints in their new axes."""
+    """Return (q⁺, v⁺): coordinates moved by h v⁺, and the velocities of free joints in their new axes."""
     moved = mechanism.normalized(mechanism.integrate(q, h * after))
     for name in mechanism.joint_names:
         if mechanism.joint(name).type.kind != "free":

@@ -1,4 +1,4 @@
-"""What takes part in time stepping, and where its parts stand.
+"""Components of time stepping, and their indices in the row of a state.
 
 A state is carried from step to step as one row [q, v, z, work, λ, μ]: coordinates, velocities, states of drives,
 work done on the robot so far, the impulses of contacts in the last step, from which the next one starts its
@@ -14,19 +14,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...algorithms.drives import friction_slope, friction_torque
 from ...io.results import hash_of
 from ...mechanism import Mechanism
 from ...robot_functions import RobotFunctions
-from ..contacts import ball_limits, joint_limits
 from ..equations import Equations
 from .contact import Contact
 from .grounds import HeightField
 from .sharing import Sharing, sharing
 
 TOLERANCE = 1e-5
-"""Change of the forces in one sweep at which iterations end, as a share of the robot's weight."""
+"""Convergence tolerance: change of the forces in one sweep as a share of the robot's weight."""
+N_QUALITY = 3
+"""Number of quality values, each the largest since the last sample: h² |v v_f| of any velocity, v_f being its value
+after a step without contacts and limits; residual, N; sweeps."""
 EARTH = 9.81
-"""m/s², with which a robot's mass is weighed."""
+"""Gravity for the robot's weight, m/s²."""
 
 
 class Group(NamedTuple):
@@ -38,7 +41,7 @@ class Group(NamedTuple):
     torsional: bool = False
     rolling: bool = False
     both: bool = False
-    """whether the force acts in both directions, up to a bound: friction of a joint"""
+    """True if the force acts in both directions, up to a bound: joint friction"""
 
     @property
     def size(self) -> int:
@@ -48,13 +51,13 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Stepping:
-    """A robot with its contacts, control and drives.
+    """Robot with its contacts, control and drives.
 
     Attributes:
         equations: the robot, its control and drives, and the constraints that hold both ways.
         contacts: shapes that may touch.
-        limits: whether joints stop at the ends of their ranges.
-        friction: whether the friction of the joints acts.
+        limits: True if joints stop at the ends of their ranges.
+        friction: True if joint friction acts.
     """
 
     equations: Equations
@@ -75,48 +78,58 @@ class Stepping:
     # --- rows
 
     @cached_property
-    def limited(self) -> tuple[str, ...]:
-        """Joints that stop at their limits."""
-        if not self.limits:
-            return ()
-        return (*(limit.joint for limit in joint_limits(self.mechanism)), *ball_limits(self.mechanism))
+    def ranges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper coordinate limits, (n_q,) each; the ranges of followers narrow those of leaders."""
+        mechanism = self.mechanism
+        lower, upper = np.array(mechanism.lower, dtype=float), np.array(mechanism.upper, dtype=float)
+        for joint in mechanism.joints:
+            if joint.mimic is not None and joint.mimic.multiplier:
+                at = mechanism.q_slices[joint.mimic.joint].start
+                ends = [float(np.ravel(end)[0]) for end in (joint.limits.lower, joint.limits.upper)]
+                low, high = sorted((end - joint.mimic.offset) / joint.mimic.multiplier for end in ends)
+                lower[at], upper[at] = max(lower[at], low), min(upper[at], high)
+        return lower, upper
 
     @cached_property
-    def dry(self) -> tuple[int, ...]:
-        """Velocities with Coulomb's friction in their joints."""
+    def limited(self) -> tuple[int, ...]:
+        """Coordinates that stop at the ends of their ranges."""
+        return tuple(np.flatnonzero(np.isfinite(self.ranges).any(axis=0)).tolist()) if self.limits else ()
+
+    @cached_property
+    def limited_balls(self) -> tuple[str, ...]:
+        """Ball joints with a limited rotation angle."""
+        own = [joint for joint in self.mechanism.joints if joint.mimic is None] if self.limits else []
+        return tuple(joint.name for joint in own if np.isfinite(joint.limits.angle))
+
+    @cached_property
+    def dry(self) -> tuple[tuple[str, np.ndarray, float], ...]:
+        """(joint, its velocity as a row (n_v,), N·m or N) of every velocity with Coulomb friction."""
         if not self.friction:
             return ()
         mechanism = self.mechanism
+        columns = [mechanism.joint_velocities(unit) for unit in np.eye(mechanism.n_v)]
         return tuple(
-            mechanism.v_slices[joint.name].start + k
-            for joint in mechanism.joints
-            if joint.mimic is None and joint.drive is not None
+            (joint.name, np.array([column[i][k] for column in columns], dtype=float), float(coulomb))
+            for i, joint in enumerate(mechanism.joints, start=1)
+            if joint.drive is not None
             for k, coulomb in enumerate(np.asarray(joint.drive.coulomb))
             if coulomb
         )
 
     @cached_property
-    def coulomb(self) -> np.ndarray:
-        """N·m or N for every velocity, (n_v,)."""
-        return self.drive_numbers("coulomb")
-
-    @cached_property
     def viscous(self) -> np.ndarray:
         """Viscous friction that acts, N·m·s/rad or N·s/m for every velocity, (n_v,)."""
-        return self.drive_numbers("viscous") if self.friction else np.zeros(self.mechanism.n_v)
+        still = np.zeros(self.mechanism.n_v)
+        return friction_slope(self.mechanism, still) if self.friction else still
 
-    def drive_numbers(self, what: str) -> np.ndarray:
-        """One of the numbers of the joints' drives, zero where there is none, (n_v,)."""
-        parts = [
-            np.zeros(joint.type.n_v) if joint.drive is None else getattr(joint.drive, what)
-            for joint in self.mechanism.joints
-            if joint.mimic is None
-        ]
-        return np.concatenate([np.zeros(0), *parts])
+    @cached_property
+    def friction_at_rest(self) -> np.ndarray:
+        """Friction without motion, the drives' offsets, N·m or N, (n_v,)."""
+        return friction_torque(self.mechanism, np.zeros(self.mechanism.n_v))
 
     @cached_property
     def touches(self) -> tuple[tuple[Contact, Group], ...]:
-        """Every place where something may touch, with its rows."""
+        """Possible contact points, with their rows."""
         found, row = [], 0
         for contact in self.contacts:
             for _ in range(contact.n_touches):
@@ -127,65 +140,71 @@ class Stepping:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """All rows: of contacts, of limits, of friction in joints."""
+        """Groups of all rows: of contacts, of limits, of joint friction."""
         first = sum(contact.size for contact in self.contacts)
-        limits = [Group(first + k) for k in range(len(self.limited))]
-        dry = [Group(first + len(limits) + k, both=True) for k in range(len(self.dry))]
+        n = len(self.limited) + len(self.limited_balls)
+        limits = [Group(first + k) for k in range(n)]
+        dry = [Group(first + n + k, both=True) for k in range(len(self.dry))]
         return (*(group for _, group in self.touches), *limits, *dry)
 
     @cached_property
     def sharing(self) -> Sharing:
-        """Which rows are combined from the motion of a body."""
+        """Rows that are combined from the motion of a body."""
         frame = self.mechanism.frame
         bodies = [
             ((frame(contact.frame).link, contact.other and frame(contact.other).link), group.size)
             for contact, group in self.touches
         ]
-        return sharing(bodies, len(self.limited) + len(self.dry))
+        return sharing(bodies, len(self.limited) + len(self.limited_balls) + len(self.dry))
+
+    @property
+    def bounces(self) -> bool:
+        """True if any contact has restitution."""
+        return any(contact.restitution for contact in self.contacts)
 
     @property
     def n_rows(self) -> int:
-        """Number of all rows m."""
+        """Total number of rows m."""
         return sum(group.size for group in self.groups)
 
     @property
     def n_held(self) -> int:
-        """Rows of constraints that hold both ways, p."""
+        """Number of rows of bilateral constraints, p."""
         return self.equations.n_rows
 
     @cached_property
     def row_names(self) -> tuple[str, ...]:
-        """A name for every row, and for those that hold both ways."""
+        """Name of every row, including those of bilateral constraints."""
         names = [name for contact in self.contacts for name in contact.row_names]
-        names += [f"limit of {joint}" for joint in self.limited]
-        owners = [name for name in self.mechanism.joint_names for _ in range(self.mechanism.joint(name).type.n_v)]
-        return (*names, *(f"friction of {owners[k]}" for k in self.dry), *self.equations.row_names)
+        names += [f"limit of {self.mechanism.coordinate_names[at]}" for at in self.limited]
+        names += [f"limit of {joint}" for joint in self.limited_balls]
+        return (*names, *(f"friction of {joint}" for joint, _, _ in self.dry), *self.equations.row_names)
 
     # --- the row that is carried, and the settings
 
     @cached_property
     def q(self) -> slice:
-        """Where q stands."""
+        """Slice of q."""
         return slice(0, self.mechanism.n_q)
 
     @cached_property
     def v(self) -> slice:
-        """Where v stands."""
+        """Slice of v."""
         return slice(self.q.stop, self.q.stop + self.mechanism.n_v)
 
     @cached_property
     def z(self) -> slice:
-        """Where the drives' states stand."""
+        """Slice of the drive states."""
         return slice(self.v.stop, self.v.stop + self.equations.n_z)
 
     @property
     def work(self) -> int:
-        """Where the work stands."""
+        """Index of the work."""
         return self.z.stop
 
     @cached_property
     def impulses(self) -> slice:
-        """Where λ stands."""
+        """Slice of λ."""
         return slice(self.work + 1, self.work + 1 + self.n_rows)
 
     @property
@@ -195,22 +214,22 @@ class Stepping:
 
     @property
     def n_extra(self) -> int:
-        """Numbers that a sample has beside the row: a, τ, deepest penetration, residual, sweeps."""
-        return 2 * self.mechanism.n_v + 3
+        """Number of values of a sample besides the row: a, τ, deepest penetration, and the quality of its steps."""
+        return 2 * self.mechanism.n_v + 1 + N_QUALITY
 
     @cached_property
     def weight(self) -> float:
-        """Of the robot on earth, N."""
+        """Weight of the robot on earth, N."""
         return EARTH * float(sum(link.inertia[0] for link in self.mechanism.links[1:]))
 
     @cached_property
     def settings(self) -> np.ndarray:
-        """Tolerance, N, and the numbers of the contacts, (n_c,)."""
+        """Tolerance, N, and the parameters of the contacts, (n_c,)."""
         numbers = [number for contact in self.contacts for number in contact.numbers]
         return np.array([TOLERANCE * self.weight, *numbers])
 
     def numbers_of(self, c: Any) -> Iterator[tuple[Contact, Group, Any]]:
-        """Every touch with its contact's friction, restitution, torsional and rolling resistance, (4,)."""
+        """Yield every contact point with friction, restitution, torsional and rolling resistance, (4,)."""
         places = {id(contact): 1 + 4 * k for k, contact in enumerate(self.contacts)}
         for contact, group in self.touches:
             at = places[id(contact)]
@@ -218,18 +237,18 @@ class Stepping:
 
     @property
     def fields(self) -> list[tuple[int, Contact, HeightField]]:
-        """(number of the touch, contact, ground) of those on fields of heights, which are looked up in tables."""
+        """(index of the contact point, contact, ground) of those on height fields, which are tables."""
         return [
             (k, contact, contact.surface)
             for k, (contact, _) in enumerate(self.touches)
             if contact.other is None and isinstance(contact.surface, HeightField)
         ]
 
-    # --- what determines the code
+    # --- keys of the code
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """Changes with everything that the step is traced from; None where functions of the user are."""
+        """Cache key of everything that the step is traced from; None with user functions."""
         known = self.equations.fingerprint
         if known is None:
             return None
@@ -238,7 +257,7 @@ class Stepping:
 
     @cached_property
     def identity(self) -> str:
-        """Equal where the code and the tables of heights are; never equal to another with functions of the user."""
+        """Key that is equal for the same code and height tables; with user functions, unique."""
         if self.fingerprint is None:
             return f"object {id(self)}"
         return hash_of(self.fingerprint, *(ground.cells for _, _, ground in self.fields))

@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.math import abs as magnitude
-from ...kernels.math import greater, less, logical_and, maximum, minimum, select, sqrt
+from ...kernels.ops import abs as magnitude
+from ...kernels.ops import greater, less, logical_and, maximum, minimum, sqrt, where
 from .blocks import TINY, entry
 from .step import Problem
 from .stepping import Group
 
 
 def sweep(groups: tuple[Group, ...], problem: Problem, impulses: Any, smooth: bool = False) -> tuple[Any, Any]:
-    """(impulses after a sweep (m,), largest change of one of them).
+    """Return (impulses after a sweep (m,), largest change of one of them).
 
     The normal and the two tangents of a contact go first; then moments, each in an interval or disc of its own.
-    A contact that can stick does at once, which is quick but a jump; with `smooth` it gets there by projections.
+    A contact that can stick does so at once, which is fast but discontinuous; with `smooth` it converges by
+    projections.
     """
     x, change, inverses = list(impulses), 0.0, iter(problem.inverse.reshape(-1, 6))
     for group in groups:
@@ -48,11 +49,10 @@ def sweep(groups: tuple[Group, ...], problem: Problem, impulses: Any, smooth: bo
 
 
 def _in_cone(problem: Problem, x: list[Any], n: int, inverse: Any | None) -> Any:
-    """The three rows of a contact from n on; returns the largest change.
+    """Update the three rows of a contact from n on; return the largest change.
 
-    The normal is taken by itself, then the tangents, held in Coulomb's disc of the new normal impulse; but where
-    the inverse of the contact's block says that it can stick, it does. What does not change solves the contact
-    either way.
+    The normal is updated first, then the tangents, projected onto Coulomb's disc of the new normal impulse. If the
+    inverse of the contact's block shows that it can stick, it sticks. A fixed point solves the contact either way.
     """
     rows = (n, n + 1, n + 2)
     last = [x[i] for i in rows]
@@ -68,7 +68,7 @@ def _in_cone(problem: Problem, x: list[Any], n: int, inverse: Any | None) -> Any
         most = problem.bound[n + 1] * stuck[0]
         inside = less(stuck[1] * stuck[1] + stuck[2] * stuck[2], most * most)
         sticks = logical_and(greater(stuck[0], 0.0), inside)
-        new = [select(sticks, whole, part) for whole, part in zip(stuck, new, strict=True)]
+        new = [where(sticks, whole, part) for whole, part in zip(stuck, new, strict=True)]
     largest: Any = 0.0
     for i, before, after in zip(rows, last, new, strict=True):
         x[i] = after
@@ -77,13 +77,13 @@ def _in_cone(problem: Problem, x: list[Any], n: int, inverse: Any | None) -> Any
 
 
 def _shortened(first: Any, second: Any, most: Any) -> tuple[Any, Any]:
-    """Two numbers, brought into the disc of the radius `most`."""
+    """Scale two numbers into the disc of the radius `most`."""
     share = minimum(1.0, most / sqrt(first * first + second * second + TINY))
     return first * share, second * share
 
 
 def _on_disc(problem: Problem, x: list[Any], row: int, most: Any) -> Any:
-    """Two rows that share a disc of the radius `most`; returns the largest change."""
+    """Update two rows that share a disc of the radius `most`; return the largest change."""
     first, second = (x[i] - problem.scale[i] * _velocity(problem, x, i) for i in (row, row + 1))
     first, second = _shortened(first, second, most)
     change = maximum(magnitude(first - x[row]), magnitude(second - x[row + 1]))
@@ -92,10 +92,10 @@ def _on_disc(problem: Problem, x: list[Any], row: int, most: Any) -> Any:
 
 
 def _velocity(problem: Problem, x: list[Any], i: int) -> Any:
-    """(W λ + b)_i.
+    """Return (W λ + b)_i.
 
-    Impulses that the sweep has not reached yet come first, the newest last: sums of several rows then run at the
-    same time, and a row waits for one product, not for all that would follow it.
+    Impulses that the sweep has not reached yet come first, the newest last: sums of several rows then run in
+    parallel, and a row waits for one product only.
     """
     total = problem.b[i]
     for j in (*range(i, len(x)), *range(i)):

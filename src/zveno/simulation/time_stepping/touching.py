@@ -1,4 +1,4 @@
-"""Gaps, normals and places of all contacts at a configuration; traced."""
+"""Gaps, normals and positions of all contacts at a configuration; traced."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ...algorithms.forward_kinematics import link_poses
 from ...algorithms.jacobian import twist_columns
-from ...kernels.math import greater, less, maximum, minimum, select, sqrt
+from ...kernels.ops import greater, less, maximum, minimum, sqrt, where
 from ...mechanism import Mechanism
 from ...spatial.rotations import z_to
 from .contact import Contact
@@ -23,18 +23,18 @@ turns flat are at heights z of their own; taken there they slip by z times the r
 all stick, and forces inside the sole would be looked for that make one of them slide. Beyond, at more than 1 m/s in
 a step of 1 ms, the arm of the force would be wrong by more than that."""
 NO_TURN = 1e-9
-"""rad, of a ball joint, below which its axis is rounding."""
+"""Rotation of a ball joint, rad, below which its axis is rounding."""
 
 
 def frame_poses(mechanism: Mechanism, T: list[Any], name: str) -> tuple[int, Any]:
-    """(number of the link, T_world_frame) of a frame."""
+    """Return (number of the link, T_world_frame) of a frame."""
     frame = mechanism.frame(name)
     link = mechanism.link_number(frame.link)
     return link, T[link] @ frame.T_link_frame
 
 
 def probes(contact: Contact, T_frame: Any) -> list[tuple[Any, float]]:
-    """(point, radius) of what is held against the ground: centres of balls, hubs of wheels."""
+    """Return (point, radius) of the parts that touch the ground: centres of balls, hubs of wheels."""
     if isinstance(contact.shape, Wheel):
         return [(hub, 0.0) for hub in contact.shape.hubs(T_frame)]
     balls = contact.shape.balls(T_frame)
@@ -44,7 +44,7 @@ def probes(contact: Contact, T_frame: Any) -> list[tuple[Any, float]]:
 
 
 def touches_on_ground(contact: Contact, T_frame: Any, cells: list[Any]) -> list[Touch]:
-    """The places where a shape may touch the ground; `cells` are what was looked up for each of them."""
+    """Return the possible contact points of a shape with the ground; `cells` are the looked-up heights of each."""
     touches, ground = [], contact.surface
     for (point, radius), cell in zip(probes(contact, T_frame), cells, strict=True):
         distance, normal = ground.nearest(point, cell)
@@ -58,17 +58,16 @@ def touches_on_ground(contact: Contact, T_frame: Any, cells: list[Any]) -> list[
 
 
 class Rows:
-    """Rows B of the motions of bodies, what combines them to those of contacts and limits (see `sharing`), and gaps
-    of those that only push."""
+    """Rows B of body motions, their combinations to contacts and limits (see `sharing`), and unilateral gaps."""
 
-    def __init__(self, stepping: Stepping, q: Any, cells: list[Any]):
-        self.stepping, self.q = stepping, q
+    def __init__(self, stepping: Stepping, q: Any, cells: list[Any], way: Any):
+        self.stepping, self.q, self.way = stepping, q, way
         mechanism = stepping.mechanism
         self.T: list[Any] = link_poses(mechanism, q)
         self.B: list[Any] = []
         self.S: list[Any] = []
         self.gaps: list[Any] = []
-        """of every group that only pushes, in order"""
+        """of every unilateral group, in order"""
         self._origins: dict[int, Any] = {}
         self._n_touched = 0
         looked_up = dict(zip([k for k, _, _ in stepping.fields], cells, strict=True))
@@ -85,11 +84,10 @@ class Rows:
                 for touch in touches_of_pair(contact.shape, T_frame, contact.other_shape, T_second):
                     self._add(contact, touch, link, second)
         self._add_limits()
-        for velocity in stepping.dry:
-            self.B.append(np.eye(mechanism.n_v)[velocity])
+        self.B += [row for _, row, _ in stepping.dry]
 
     def _add(self, contact: Contact, touch: Touch, link: int, second: int | None) -> None:
-        """The rows of one touch; the first of a body that shares its motion is where that is taken."""
+        """Add the rows of one contact point; the first one of a body with shared motion is its reference point."""
         normal, (t1, t2) = touch.normal, tangents(touch.normal)
         pushes = [normal, t1, t2] if contact.friction else [normal]
         turns = [*[normal] * bool(contact.torsional), *([t1, t2] if contact.rolling else [])]
@@ -107,40 +105,37 @@ class Rows:
         self.S += [*(along(push, arm) for push in pushes), *map(about, turns)]
 
     def _columns(self, link: int, second: int | None, point: Any) -> Any:
-        """(6, n_v): the twist of a link at a point, seen from another."""
+        """Return the twist of a link at a point, relative to another, (6, n_v)."""
         columns = twist_columns(self.stepping.mechanism, self.q, self.T, link, point)
         if second is None:
             return columns
         return columns - twist_columns(self.stepping.mechanism, self.q, self.T, second, point)
 
     def _add_limits(self) -> None:
-        """One row for every joint with limits: towards the inside, from the nearer end."""
-        mechanism = self.stepping.mechanism
-        for joint in self.stepping.limited:
-            if np.isfinite(mechanism.joint(joint).limits.angle):
-                self._add_ball_limit(joint)
-                continue
-            at, velocity = mechanism.q_slices[joint].start, mechanism.v_slices[joint].start
-            lower, upper = float(mechanism.lower[at]), float(mechanism.upper[at])
-            unit = np.eye(mechanism.n_v)[velocity]
-            if not np.isfinite(upper):
-                gap, side = self.q[at] - lower, 1.0
-            elif not np.isfinite(lower):
-                gap, side = upper - self.q[at], -1.0
+        """Add one row per limited coordinate, directed inwards, from the limit that the step approaches."""
+        mechanism, (lower, upper) = self.stepping.mechanism, self.stepping.ranges
+        tangent = mechanism.tangent(self.q) if self.stepping.limited else np.zeros(0)
+        for at in self.stepping.limited:
+            low, high, rate, x = float(lower[at]), float(upper[at]), tangent[at], self.q[at]
+            if not np.isfinite(high):
+                gap, side = x - low, 1.0
+            elif not np.isfinite(low):
+                gap, side = high - x, -1.0
             else:
-                nearer_lower = less(self.q[at], 0.5 * (lower + upper))
-                gap = select(nearer_lower, self.q[at] - lower, upper - self.q[at])
-                side = select(nearer_lower, 1.0, -1.0)
-            self.B.append(unit * side)
+                downwards = less(x + rate @ self.way, 0.5 * (low + high))
+                gap, side = where(downwards, x - low, high - x), where(downwards, 1.0, -1.0)
+            self.B.append(rate * side)
             self.gaps.append(gap)
+        for joint in self.stepping.limited_balls:
+            self._add_ball_limit(joint)
 
     def _add_ball_limit(self, name: str) -> None:
-        """The turn θ of a ball joint grows with its angular velocity along the axis of the turn."""
+        """Add the row of a ball joint: its angle θ grows with the angular velocity along the rotation axis."""
         joint, mechanism = self.stepping.mechanism.joint(name), self.stepping.mechanism
         turn = joint.type.difference(joint.type.neutral(), self.q[mechanism.q_slices[name]])
         angle = sqrt(turn @ turn)
-        turned = greater(angle, NO_TURN)  # else the axis is any, and the limit far
-        axis = [select(turned, -part / maximum(angle, NO_TURN), float(k == 0)) for k, part in enumerate(turn)]
+        turned = greater(angle, NO_TURN)  # else the axis is arbitrary, and the limit far
+        axis = [where(turned, -part / maximum(angle, NO_TURN), float(k == 0)) for k, part in enumerate(turn)]
         row = np.zeros(mechanism.n_v, dtype=object)
         row[mechanism.v_slices[name]] = axis
         self.B.append(row)
@@ -148,12 +143,12 @@ class Rows:
 
 
 def tangents(normal: Any) -> tuple[Any, Any]:
-    """Two directions across a normal: x and y, turned with z onto it (from below, Duff and others 2017)."""
+    """Return two directions across a normal: x and y, turned with z onto it (from below, Duff and others 2017)."""
     if np.asarray(normal).dtype != object:
         turn = z_to(normal)
         return turn[:, 0], turn[:, 1]
     x, y, z = normal
-    side = select(less(z, 0.0), -1.0, 1.0)
+    side = where(less(z, 0.0), -1.0, 1.0)
     a = -1.0 / (side + z)
     b = x * y * a
     first = np.array([1.0 + side * x * x * a, side * b, -side * x])
@@ -161,7 +156,7 @@ def tangents(normal: Any) -> tuple[Any, Any]:
 
 
 def cell_numbers(stepping: Stepping, q: Any) -> list[Any]:
-    """Numbers of the cells below every touch that is looked up in a field of heights."""
+    """Return the indices of the cells below every contact point on a height field."""
     mechanism = stepping.mechanism
     T = link_poses(mechanism, q)
     numbers, last = [], None

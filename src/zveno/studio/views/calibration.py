@@ -1,4 +1,4 @@
-"""A calibration: postures measured, magnified residuals as arrows, rows that do not belong, the accuracy map."""
+"""View of a calibration: measured configurations, residuals as magnified arrows, outliers, accuracy map."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ MAP_SEED = 0
 
 
 class ResidualArrows(NamedTuple):
-    """Where readings of positions were predicted, and by how much they were missed, in the robot's world."""
+    """Predicted positions and residuals in the robot's world."""
 
     points: np.ndarray
-    """(n, 3), predicted by the calibrated robot, m"""
+    """Positions predicted by the calibrated robot, (n, 3), m."""
     nominal: np.ndarray
-    """(n, 3), read less predicted by the nominal robot"""
+    """Measurement minus prediction of the nominal robot, (n, 3)."""
     calibrated: np.ndarray
-    """(n, 3), read less predicted by the calibrated robot"""
+    """Measurement minus prediction of the calibrated robot, (n, 3)."""
     used: np.ndarray
-    """(n,) whether the row belongs"""
+    """True for rows that were used, (n,)."""
 
 
 def show_calibration(stage: Stage, gui: Any, result: Calibration) -> Playback | None:
-    """Postures on a bar, arrows of residuals, and slices of the accuracy map."""
+    """Show configurations on a time bar, residuals as arrows, and slices of the accuracy map."""
     gui.add_markdown(result.verdict)
     arrows = residual_arrows(result)
     if len(arrows.points):
@@ -46,10 +46,11 @@ def show_calibration(stage: Stage, gui: Any, result: Calibration) -> Playback | 
 
 
 def residual_arrows(result: Calibration) -> ResidualArrows:
-    """Arrows for readings of one position with all three coordinates, of all campaigns.
+    """Build arrows for measurements of one position with all three coordinates, from all data sets.
 
-    Residuals are predicted less read; here they point from the prediction to what was read. Readings from a place
-    that was found are turned into the robot's world. Kinds whose readings are no points have no arrows.
+    Stored residuals are prediction minus measurement; arrows point from the prediction to the measurement.
+    Readings in an estimated instrument frame are transformed to the robot's world. Measurements of other types
+    have no arrows.
     """
     empty = np.zeros((0, 3))
     points, nominal, calibrated, used = [empty], [empty], [empty], [np.zeros(0, dtype=bool)]
@@ -65,8 +66,7 @@ def residual_arrows(result: Calibration) -> ResidualArrows:
 
 
 def _of_positions(result: Calibration):
-    """Campaigns that read one point, with their residuals in metres and the rotation from the robot's world to the
-    axes of the readings."""
+    """Iterate over data sets that measure one point, with residuals in metres and the rotation from world axes."""
     for campaign in result.data:
         kind = campaign.measurement
         if not getattr(kind, "of_point", False) or getattr(kind, "points", None) is not None:
@@ -83,7 +83,7 @@ def _of_positions(result: Calibration):
 
 
 def _places(campaign: Any, rows: np.ndarray) -> np.ndarray:
-    """Places in the campaign's arrays of rows as they were given, from 1."""
+    """Indices in the arrays of a data set of input rows, which are counted from 1."""
     lines = np.asarray(campaign.lines)
     if not len(lines):
         return rows - 1
@@ -92,7 +92,7 @@ def _places(campaign: Any, rows: np.ndarray) -> np.ndarray:
 
 
 def _add_arrows(stage: Stage, gui: Any, arrows: ResidualArrows) -> None:
-    """Arrows that a dropdown magnifies; the first magnification makes the largest a tenth of the robot."""
+    """Add arrows with a dropdown of magnifications; the first one makes the largest arrow a tenth of the robot."""
     largest = float(np.linalg.norm(arrows.nominal, axis=1).max(initial=0.0)) or 1e-9
     wanted = 0.1 * stage.size / largest
     nearest = min(MAGNIFICATIONS, key=lambda word: abs(np.log(float(word) / wanted)))
@@ -125,7 +125,7 @@ def _add_arrows(stage: Stage, gui: Any, arrows: ResidualArrows) -> None:
 
 
 def _add_map(stage: Stage, gui: Any, result: Calibration) -> None:
-    """The accuracy over the workspace as slices by height, the worst in red."""
+    """Add the accuracy over the workspace as slices by height, the worst in red."""
     slices = gui.add_slider("slice of the map", min=0, max=SLICES, step=1, initial_value=0)
     words = gui.add_markdown("Accuracy map: move the slider to compute it.")
     kept: list[Any] = []
@@ -163,7 +163,7 @@ def _add_map(stage: Stage, gui: Any, result: Calibration) -> None:
 
 
 def map_slice(points: np.ndarray, number: int) -> tuple[np.ndarray, float, float]:
-    """Which points (n, 3) lie in a slice by height, from 1 to `SLICES`, and its lower and upper height, m."""
+    """Mask of the points (n, 3) in a slice by height, from 1 to `SLICES`, and its lower and upper height, m."""
     edges = np.linspace(points[:, 2].min(), points[:, 2].max(), SLICES + 1)
     low, high = float(edges[number - 1]), float(edges[number])
     last = number == SLICES

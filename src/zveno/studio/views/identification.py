@@ -1,4 +1,4 @@
-"""An identification: inertia ellipsoids of the consistent links against the nominal, torques along the log."""
+"""View of an identification: inertia ellipsoids of identified and nominal links, torques along the log."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...identification.result import Identification
-from ...report.shapes import solids
-from ...report.shapes.mesh import Mesh
-from ...report.shapes.parts import Part
+from ...report import solids
+from ...report.robot_parts import Part
+from ...report.solids import Mesh
 from ...spatial import inertia
 from ...spatial.transforms import transform
 from ..instances import Instances
-from ..plots import add_plot
+from ..playback import add_plot
 from ..stage import Stage
 
 NOMINAL, IDENTIFIED = "#aab4c0", "#1d5fd1"
@@ -21,23 +21,23 @@ MOST_ROWS = 3000
 
 
 class Ellipsoid(NamedTuple):
-    """The solid ellipsoid of even density with the inertia of a link."""
+    """Solid ellipsoid of uniform density with the inertia of a link."""
 
     T: np.ndarray
-    """centre and principal axes in the link, (4, 4)"""
+    """Centre and principal axes in the link frame, (4, 4)."""
     radii: np.ndarray
-    """half axes, (3,), m"""
+    """Half axes, (3,), m."""
 
 
 def show_identification(stage: Stage, gui: Any, result: Identification) -> None:
-    """Ellipsoids on the links, and the torque of a joint along the log."""
+    """Show ellipsoids on the links, and the torque of a joint along the log."""
     gui.add_markdown(result.verdict)
     _add_ellipsoids(stage, gui, result)
     _add_torques(gui, result)
 
 
 def equivalent_ellipsoid(p: np.ndarray) -> Ellipsoid | None:
-    """The ellipsoid of a link's ten parameters; None for a link without mass or that cannot exist.
+    """Compute the ellipsoid of a link's ten parameters; None for a massless or physically impossible link.
 
     A solid ellipsoid with half axes a, b, c has the second moments m a²/5, m b²/5, m c²/5 about its centre.
     """

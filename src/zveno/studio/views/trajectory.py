@@ -1,4 +1,4 @@
-"""A simulated motion: played, with the forces of contacts as arrows, energies over time and what happened."""
+"""View of a simulated motion, with contact forces as arrows, energies over time and events."""
 
 from __future__ import annotations
 
@@ -10,33 +10,31 @@ import numpy as np
 from ...errors import ZvenoError
 from ...simulation.time_stepping.touching import tangents
 from ...simulation.trajectory import Trajectory
-from ...walking.result import WalkPlan
 from ...walking.walk_result import Walk
-from ..playback import Playback
-from ..plots import add_plot
+from ..playback import Playback, add_plot
 from ..stage import Stage
 from .postures import PLACES, add_points, add_trail
 
 FORCE = (29, 95, 209)
 LONGEST = 0.5
-"""Length of the largest force over the robot's size."""
+"""Length of the largest force arrow relative to the robot's size."""
 MOST_EVENTS = 12
 _LABEL = re.compile(r"(?:Ground|Point)?Contact\(([^,)]+)[^)]*\)")
-"""A contact that is called by its frame, as all are that have no name of their own."""
+"""Default label of a contact, which contains its frame."""
 
 
 class Forces(NamedTuple):
-    """Forces of contacts over a motion, in the robot's world."""
+    """Contact forces over a motion, in the robot's world."""
 
     frames: tuple[str, ...]
     values: np.ndarray
-    """(n, contacts, 3), N"""
+    """Forces, (n, contacts, 3), N."""
     left_out: tuple[str, ...]
-    """labels of reactions that are not drawn"""
+    """Labels of reactions that are not drawn."""
 
 
 def show_trajectory(stage: Stage, gui: Any, result: Trajectory) -> Playback:
-    """The first run of a batch."""
+    """Show a motion; of a batch, the first run."""
     one = result.run(*(0,) * len(result.batch))
     good = np.isfinite(one.q).all(axis=-1)
     if not good.any():
@@ -72,13 +70,13 @@ def show_trajectory(stage: Stage, gui: Any, result: Trajectory) -> Playback:
     energies = {"kinetic": one.kinetic, "potential": one.potential, "total": one.energy, "work": one.work}
     add_plot(gui, "Energy, J", t, {name: each[good] for name, each in energies.items()})
     if one.events:
-        rows = [f"| {event.t:.4g} s | {event.name} | {event.what} |" for event in one.events[:MOST_EVENTS]]
-        gui.add_markdown("| at | of | what |\n|---|---|---|\n" + "\n".join(rows))
+        rows = [f"| {event.t:.4g} s | {event.name} |" for event in one.events[:MOST_EVENTS]]
+        gui.add_markdown("| at | event |\n|---|---|\n" + "\n".join(rows))
     return playback
 
 
 def show_walk(stage: Stage, gui: Any, result: Walk) -> Playback:
-    """A simulated walk: its motion and forces, where feet were put down, the margin of the pressure."""
+    """Show a simulated walk: motion, forces, footholds and support margin."""
     gui.add_markdown(result.summary)
     _add_way(stage, result)
     playback = show_trajectory(stage, gui, result.trajectory)
@@ -86,17 +84,8 @@ def show_walk(stage: Stage, gui: Any, result: Walk) -> Playback:
     return playback
 
 
-def show_planned_walk(stage: Stage, gui: Any, result: WalkPlan) -> Playback:
-    """A planned walk, played, with its footholds and the margin of the centre of mass."""
-    gui.add_markdown(result.summary)
-    _add_way(stage, result)
-    playback = Playback(stage.worker, gui, result.t, lambda k: stage.set(result.q[k]))
-    add_plot(gui, "Support margin, mm", result.t, {"margin": 1e3 * result.margin})
-    return playback
-
-
-def _add_way(stage: Stage, walk: Walk | WalkPlan) -> None:
-    """The ground, footholds as dots, the centre of mass as a line."""
+def _add_way(stage: Stage, walk: Walk) -> None:
+    """Add the ground, footholds as dots, and the path of the centre of mass."""
     stage.ground = float(walk.positions[0, :, 2].min())
     if len(walk.footholds):
         add_points(stage, "footholds", walk.footholds, PLACES)
@@ -104,11 +93,11 @@ def _add_way(stage: Stage, walk: Walk | WalkPlan) -> None:
 
 
 def contact_forces(result: Trajectory) -> Forces:
-    """Forces of contacts with a ground whose normal is the world's z; of a batch, of the first run.
+    """Collect the forces of contacts with horizontal ground; of a batch, those of the first run.
 
-    A contact has rows (N, T1, T2) for every place where it touches, or N alone; a point that is held has a force in
-    world axes. Points of the sole of a walking machine are drawn as one force at its frame. Contacts with moments,
-    with a name that is not their frame's, and other constraints are left out.
+    A contact has rows (N, T1, T2) per contact point, or N alone; a fixed point has a force in world axes. Contact
+    points of the sole of a legged robot are drawn as one force at its frame. Contacts with moments, contacts with a
+    name of their own, and other constraints are omitted.
     """
     assert result.mechanism is not None
     first = (0,) * (result.q.ndim - 2)
@@ -119,14 +108,14 @@ def contact_forces(result: Trajectory) -> Forces:
     for label in labels:
         rows = [k for k, name in enumerate(result.reaction_names) if name.partition("[")[0] == label]
         called = _LABEL.fullmatch(label)
-        points = "][" in result.reaction_names[rows[0]]  # several of a sole, called by its frame
+        points = "][" in result.reaction_names[rows[0]]  # several points of a sole, named by its frame
         frame = called[1] if called else label if points else ""
         if frame not in result.mechanism.frame_names or (len(rows) != 1 and len(rows) % 3):
             left_out.append(label)
             continue
         frames.append(frame)
         parts = reactions[:, rows]
-        if label.startswith("PointContact"):
+        if label.startswith("BallJoint"):
             values.append(parts)
         elif len(rows) == 1:
             values.append(parts * axes[0])

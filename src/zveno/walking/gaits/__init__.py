@@ -1,1 +1,1 @@
-"""Gaits: how a walking machine moves its centre of mass and its feet, step by step, from what it measures."""
+"""Gaits: motion of the centre of mass and the feet of a legged robot, step by step, from measurements."""

@@ -1,4 +1,4 @@
-"""What feet can still make up for: where footholds may go, and what pressure in the soles adds to that."""
+"""Balance recovery: admissible footholds, and the contribution of the pressure in the soles."""
 
 from __future__ import annotations
 
@@ -11,28 +11,35 @@ from ..feet import Foot
 from ..support import stability_margin, support_polygon
 
 SOLES_APART = 0.02
-"""m, between the soles of two feet at least."""
+"""Smallest distance between the soles of two feet, m."""
 BESIDE = 1e-6
-"""m; feet whose distance across is less do not stand side by side."""
+"""Distance across, m, below which feet do not stand side by side."""
 
 
-def room_between(feet: Sequence[Foot], distance: float) -> float:
-    """How far a foot may come nearer to one beside it at a distance, m."""
-    width = max(float(np.ptp(foot.points[:, 1])) for foot in feet)
-    return max(abs(distance) - width - SOLES_APART, 0.0)
+def widest(feet: Sequence[Foot], attitudes: np.ndarray, ahead: np.ndarray) -> float:
+    """Return the width of the widest sole across a heading (2, 2), m."""
+    across = [(foot.points @ R.T)[:, :2] @ ahead[:, 1] for foot, R in zip(feet, attitudes, strict=True)]
+    return max(float(np.ptp(one)) for one in across)
 
 
-def allowed(by: np.ndarray, beside: float, limits: tuple[float, float, float]) -> np.ndarray:
-    """A change (2,) of a foothold cut at (along, outwards, inwards); `beside`: how far left of the other it is."""
+def allowed(
+    by: np.ndarray, way: np.ndarray, ahead: np.ndarray, limits: tuple[float, float, float], width: float
+) -> np.ndarray:
+    """Clip a foothold change (2,) along and across a heading (2, 2) to (along, outwards, inwards).
+
+    `way` (2,) is the vector from the standing feet to the foothold; soles of that width stay `SOLES_APART`.
+    """
     along, outwards, inwards = limits
+    by, beside = by @ ahead, float(way @ ahead[:, 1])
     if abs(beside) < BESIDE:
-        return np.clip(by, -along, along)
+        return ahead @ np.clip(by, -along, along)
+    inwards = min(inwards, abs(beside) - width - SOLES_APART)
     low, high = (-inwards, outwards) if beside > 0 else (-outwards, inwards)
-    return np.array([np.clip(by[0], -along, along), np.clip(by[1], low, high)])
+    return ahead @ np.array([np.clip(by[0], -along, along), np.clip(by[1], low, high)])
 
 
 def left_over(beyond: np.ndarray, growth: float, pose: np.ndarray, extents: tuple[Any, Any]) -> float:
-    """What is left of an error (2,) of ξ at the end of a step by the best pressure in a sole, m.
+    """Return the error (2,) of ξ that remains at the end of a step with the best pressure in a sole, m.
 
     Pressure at p instead of the foot's origin takes (growth − 1) p from ξ there.
     """
@@ -42,7 +49,7 @@ def left_over(beyond: np.ndarray, growth: float, pose: np.ndarray, extents: tupl
 
 
 def beyond_all(feet: Sequence[Foot], poses: np.ndarray, place: np.ndarray) -> bool:
-    """Whether a place (2,) is outside the support of all feet, where no pressure brings ξ back."""
+    """Return True if a point (2,) is outside the support of all feet, where no pressure brings ξ back."""
     soles = [(foot.points @ T[:3, :3].T + T[:3, 3])[:, :2] for foot, T in zip(feet, poses, strict=True)]
     return bool(stability_margin(support_polygon(np.concatenate(soles)), place) < 0.0)
 
@@ -50,7 +57,7 @@ def beyond_all(feet: Sequence[Foot], poses: np.ndarray, place: np.ndarray) -> bo
 def reachable(
     pressure: np.ndarray, standing: np.ndarray, feet: Sequence[Foot], poses: np.ndarray, extents: Sequence[Any]
 ) -> np.ndarray:
-    """The nearest point (2,) that the standing feet can press on, if they are one sole or two points."""
+    """Return the nearest point (2,) that the standing feet can press on, if they are one sole or two points."""
     which = [k for k, stands in enumerate(standing.tolist()) if stands]
     if len(which) == 1 and not feet[which[0]].is_point:
         (a, b, _, x), (c, d, _, y), *_ = poses[which[0]].tolist()

@@ -4,10 +4,10 @@ With ω = √(g/z) the centre of mass c follows ξ = c + ċ/ω, and ξ runs away
 
     ξ̇ = ω (ξ − p)     so over a step with p at the standing feet     ξ(T) = p + e^{ωT} (ξ(0) − p)
 
-Going back through the footholds that are planned gives ξ*, where ξ should be now; the pressure is asked to be at
-ξ − ξ̇*/ω + k (ξ − ξ*), and the next footholds move by what ξ will have missed at the end of the step. Feet stay down
-while neither their pressure nor a foothold could make up for that. Feet step in two groups, in turns: the left and
-the right one of a biped, the diagonals of a quadruped that trots.
+Backward recursion through the planned footholds gives ξ*, the desired ξ. The desired pressure point is
+ξ − ξ̇*/ω + k (ξ − ξ*), and the next footholds move by the predicted error of ξ at the end of the step. Feet stay
+down while neither their pressure nor a foothold could correct that error. Feet step in two alternating groups: the
+left and the right one of a biped, the diagonals of a quadruped that trots.
 """
 
 from __future__ import annotations
@@ -22,45 +22,45 @@ import numpy as np
 from ...errors import ZvenoError
 from ..body_state import Felt
 from ..whole_body_torques import Torques
-from .catching import allowed, beyond_all, left_over, reachable, room_between
+from .catching import allowed, beyond_all, left_over, reachable, widest
 from .swing import Swing, smooth
 from .walker import GRAVITY, Walker, check_gait, stride_of
 
 AHEAD = 6
-"""Footholds that are looked ahead."""
+"""Number of footholds of the preview."""
 GAIN = 2.0
-"""k: how much faster than it runs away an error of ξ is brought back."""
+"""k: rate at which an error of ξ is corrected, relative to its divergence."""
 PULL = 50.0
-"""1/s, at which a foothold follows what ξ asks for."""
+"""Rate, 1/s, at which a foothold follows the request of ξ."""
 LOOK = 0.005
-"""s, between two looks at where the foothold should be."""
+"""Time between two foothold updates, s."""
 SHIFT = 1.7
-"""Steps that the first shift and the last one take."""
+"""Duration of the first and the last shift, in steps."""
 LOST = 0.05
-"""Share of the height by which ξ may be missed at the end of a step without the feet waiting."""
+"""Share of the height by which ξ may miss its goal at the end of a step without the feet waiting."""
 PATIENCE = 2.0
-"""Steps that feet wait at most before they are lifted nevertheless."""
+"""Longest wait of the feet before they are lifted, in steps."""
 ADJUSTING = (0.0, 0.8)
-"""Shares of a step in the air between which footholds may move."""
+"""Shares of the swing phase between which footholds may move."""
 
 
 @dataclass(frozen=True)
 class DynamicGait:
-    """A walk that is not in balance at every moment, on ground that need not be as expected.
+    """Walk that is not statically balanced, on ground that may differ from the expected one.
 
     Attributes:
-        stride: (x, y), m in world axes, by which every foot steps once a cycle of two steps; 0.28 of the height of
-            the centre of mass, forwards, if None.
+        stride: (x, y), m in world axes, by which every foot steps per cycle of two steps; if None, 0.28 of the
+            height of the centre of mass, in the initial heading of the body.
         steps: of a group of feet, in all.
         groups: names of the feet that step together, two groups; left and right foot, or the diagonals of four
             feet, if None.
         step_time: s, of one step; 2 √(height/g) if None.
         double_support: share of it, at its beginning, in which all feet stand.
         clearance: of a foot in the air, m; a tenth of the height if None.
-        below: how far below the expected ground a foot aims, m.
-        lowered: how much lower than at the start the centre of mass is carried, as a share of its height.
-        adjust: how far footholds may move: forwards or backwards, outwards, inwards, as shares of the height; zeros
-            for never. Inwards, soles stay 2 cm apart.
+        below: depth below the expected ground that a foot aims at, m.
+        lowered: lowering of the centre of mass from the start, as a share of its height.
+        adjust: largest foothold displacement forwards or backwards, outwards, inwards, as shares of the height;
+            zeros for none. Inwards, soles stay 2 cm apart.
     """
 
     stride: Sequence[float] | None = None
@@ -75,25 +75,25 @@ class DynamicGait:
 
     @property
     def words(self) -> str:
-        """What reports call it."""
+        """Name in reports."""
         return "dynamic"
 
-    def sized(self, height: float) -> DynamicGait:
-        """With what was not given chosen for a machine whose centre of mass is so high, m."""
+    def sized(self, height: float, ahead: Sequence[float] = (1.0, 0.0)) -> DynamicGait:
+        """Return the gait with missing values chosen for the height of the centre of mass, m, and heading."""
         return replace(
             self,
-            stride=stride_of(self.stride, 0.28 * height),
+            stride=stride_of(self.stride, 0.28 * height, ahead),
             clearance=0.1 * height if self.clearance is None else self.clearance,
             step_time=2.0 * float(np.sqrt(height / GRAVITY)) if self.step_time is None else self.step_time,
         )
 
     def walker(self, *machine: Any) -> DynamicWalker:
-        """The gait of one machine."""
+        """Return the walker of this gait for one robot."""
         return DynamicWalker(self, *machine)
 
 
 def check_shares(gait: DynamicGait) -> None:
-    """Refuse shares that are none."""
+    """Refuse invalid shares."""
     for name, value in (("double_support", gait.double_support), ("lowered", gait.lowered)):
         if not 0.0 <= value < 1.0:
             raise ZvenoError(f"is {value}", element=name, remedy="Give a share, 0 to below 1")
@@ -102,11 +102,11 @@ def check_shares(gait: DynamicGait) -> None:
 
 
 class DynamicWalker(Walker):
-    """A dynamic walk under way."""
+    """Dynamic walk in progress."""
 
     def __init__(self, gait: DynamicGait, *machine: Any):
         super().__init__(*machine)
-        self.gait: DynamicGait = gait.sized(self.above)
+        self.gait: DynamicGait = gait.sized(self.above, self.ahead[:, 0].tolist())
         gait = self.gait
         assert gait.step_time is not None  # chosen by `sized`
         assert gait.clearance is not None
@@ -123,8 +123,8 @@ class DynamicWalker(Walker):
         self.centers: np.ndarray = np.array([self.home[list(group), :2].mean(axis=0) for group in self.groups])
         """of the groups at the start"""
         along, outwards, inwards = (self.above * float(share) for share in gait.adjust)
-        room = room_between(self.feet, self._between(0)[1])
-        self.adjusted: tuple[float, float, float] = along, outwards, min(inwards, room)
+        self.adjusted: tuple[float, float, float] = along, outwards, inwards
+        self.width: float = widest(self.feet, self.foot_attitudes, self.ahead)
         self.above *= 1.0 - gait.lowered
         self.extents: list[tuple[Any, Any]] = [
             (foot.points[:, :2].min(axis=0).tolist(), foot.points[:, :2].max(axis=0).tolist()) for foot in self.feet
@@ -147,15 +147,15 @@ class DynamicWalker(Walker):
         """ξ* at the end of this step"""
         self.next_look: float = 0.0
         self.waited: float = 0.0
-        """s, that the feet of this step stayed down to be caught"""
+        """s, that the feet of this step stayed down to keep balance"""
 
     @property
     def longest(self) -> float:
-        """s, that the walk may take at most."""
+        """Longest duration of the walk, s."""
         return self.start_time + 1.5 * (self.gait.steps + 2) * self.step_time + 2.0
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray, loads: np.ndarray) -> Torques:
-        """Torques of the phase, and the next step when its time has come and its feet have touched."""
+        """Return the torques of the phase; start the next step once its time has come and its feet have touched."""
         at = self.torques.felt(q, v)
         rate = at.rate[:2]
         dcm = at.center[:2] + rate / self.omega
@@ -188,7 +188,7 @@ class DynamicWalker(Walker):
     # --- the divergent component
 
     def _resting(self, s: float) -> tuple[np.ndarray, np.ndarray]:
-        """ξ* while all feet stand: to where the first step begins, or to the middle at the end."""
+        """Return ξ* while all feet stand: towards the start of the first step, or to the middle at the end."""
         T = self.start_time
         if self.done:
             goal = self.placed[:, :2].mean(axis=0) + self.offset
@@ -199,12 +199,12 @@ class DynamicWalker(Walker):
         return self.begin_dcm + a * way, way * (rate / T)
 
     def _reference(self, s: float) -> np.ndarray:
-        """ξ* at s seconds of this step."""
+        """Return ξ* at s seconds of this step."""
         here = self.stance
         return here + math.exp(-self.omega * (self.step_time - s)) * (self.dcm_end - here)
 
     def _end(self) -> np.ndarray:
-        """ξ* at the end of this step, back from the footholds that come."""
+        """Return ξ* at the end of this step, by recursion from the following footholds."""
         here, following = self.stance, self.planned + self.moved
         places = [here, following]
         group = 1 - self.swinging
@@ -227,18 +227,18 @@ class DynamicWalker(Walker):
         return total / len(feet)
 
     def _between(self, group: int) -> np.ndarray:
-        """From the other group to this one, as they stood at the start."""
+        """Return the vector from the other group to this one at the start."""
         return self.centers[group] - self.centers[1 - group]
 
     def _advance(self, number: int) -> np.ndarray:
-        """What the n-th step, from 1, leads beyond the other feet; the last one leads beside them."""
+        """Return the advance of the n-th step, from 1, over the other feet; the last one is zero."""
         return 0.5 * self.stride if number < self.gait.steps else np.zeros(2)
 
     def _next_center(self) -> np.ndarray:
         return self.stance + self._between(self.swinging) + self._advance(self.made + 1)
 
     def _adjust(self, s: float, dcm: np.ndarray) -> None:
-        """Moves the footholds by what ξ will have missed at the end of the step."""
+        """Move the footholds by the predicted error of ξ at the end of the step."""
         left = self.step_time - s
         air = self.step_time - self.double_support
         share = (s - self.double_support) / air
@@ -256,7 +256,7 @@ class DynamicWalker(Walker):
             swing.goal = self._goal(k)
 
     def _wait(self, t: float, s: float, at: Felt, dcm: np.ndarray) -> float:
-        """s, held back at the end of double support while lifting the feet would lose ξ, and standing holds it."""
+        """Return the phase time s, held at the end of double support while lifting the feet would lose balance."""
         if s < self.double_support or self.swings or self.waited > PATIENCE * self.step_time:
             return s
         if self._can_be_caught(s, at, dcm) or beyond_all(self.feet, at.feet, dcm):
@@ -266,7 +266,7 @@ class DynamicWalker(Walker):
         return t - self.began
 
     def _can_be_caught(self, s: float, at: Felt, dcm: np.ndarray) -> bool:
-        """Whether pressure in the standing sole and another foothold can make up for what ξ would miss."""
+        """Return True if pressure in the standing sole and another foothold can correct the error of ξ."""
         stance, growth = self.stance, math.exp(self.omega * (self.step_time - s))
         missed = stance + growth * (dcm - stance) - self._end()
         foot = self.groups[1 - self.swinging][0]
@@ -274,7 +274,8 @@ class DynamicWalker(Walker):
         return lost <= LOST * self.above
 
     def _allowed(self, by: np.ndarray) -> np.ndarray:
-        return allowed(by, float(self._between(self.swinging)[1]), self.adjusted)
+        way = self._between(self.swinging) + self._advance(self.made + 1)
+        return allowed(by, way, self.ahead, self.adjusted, self.width)
 
     # --- feet
 
@@ -287,7 +288,7 @@ class DynamicWalker(Walker):
         elif len(names) == 2:
             groups = ((0,), (1,))
         elif len(names) == 4:
-            relative = self.home[:, :2] - self.home[:, :2].mean(axis=0)
+            relative = (self.home[:, :2] - self.home[:, :2].mean(axis=0)) @ self.ahead
             turned = np.argsort(np.arctan2(relative[:, 1], relative[:, 0]))
             groups = (tuple(turned[[0, 2]].tolist()), tuple(turned[[1, 3]].tolist()))
         else:
@@ -308,12 +309,12 @@ class DynamicWalker(Walker):
         self.dcm_end, self.next_look, self.waited = self._end(), 0.0, 0.0
 
     def _goal(self, k: int) -> np.ndarray:
-        """Where a foot of the group is to land."""
+        """Return the landing position of a foot of the group."""
         own = self.home[k, :2] - self.centers[self.swinging]
         return self.planned + self.moved + own
 
     def _look_at_feet(self, t: float, s: float, at: Felt, loads: np.ndarray) -> None:
-        """Lifts the feet after double support, and lets them stand where they touch."""
+        """Lift the feet after double support, and let them stand once they touch."""
         gait = self.gait
         if s < self.double_support:
             return

@@ -18,35 +18,35 @@ from .walker import GRAVITY, Walker, check_gait, stride_of
 CENTER = (60.0, 16.0)
 """Gains, 1/s² and 1/s, of the centre of mass."""
 SETTLE = 0.15
-"""s, that a shift is given to settle."""
+"""Settling time of a shift, s."""
 NEAR = 0.02
-"""m, within which the centre of mass must be before a foot is lifted."""
+"""Largest error of the centre of mass, m, at which a foot is lifted."""
 SHORTEST_SHIFT, LONGEST_SHIFT = 0.3, 3.0
-"""s, of a shift whose time is not given."""
+"""Shortest and longest duration of a shift whose time is not given, s."""
 STEEPEST = 10.0 / np.sqrt(3.0)
 """Largest second derivative of the polynomial from 0 to 1."""
 PATIENCE = 2.0
-"""s, after which a shift that does not arrive is given up, and the foot is lifted nevertheless."""
+"""Time, s, after which a shift that does not arrive is abandoned, and the foot is lifted anyway."""
 MOST_MARGIN = 0.05
-"""m, that is enough where the support is wide."""
+"""Margin, m, that suffices on a wide support."""
 SHARE = 0.8
-"""Of the widest margin that a support polygon offers, which the centre of mass is brought to."""
+"""Share of the largest margin of a support polygon that the centre of mass is brought to."""
 
 
 @dataclass(frozen=True)
 class StaticGait:
-    """A static walk on ground that need not be as expected.
+    """Static walk on ground that may differ from the expected one.
 
     Attributes:
-        stride: (x, y), m in world axes, by which every foot steps once a cycle; a fifth of the height of the centre
-            of mass, forwards, if None.
+        stride: (x, y), m in world axes, by which every foot steps per cycle; if None, a fifth of the height of the
+            centre of mass, in the initial heading of the body.
         steps: number of steps in all.
-        order: names of the feet in the order in which they step; that with the shortest way of the centre of mass
-            if None.
+        order: names of the feet in the order of their steps; if None, the order with the shortest path of the
+            centre of mass.
         clearance: of the lifted foot, m; a tenth of that height if None.
-        below: how far below the expected ground a foot looks for it, m.
-        shift_time: s, of the centre of mass to its next place; so long that the pressure stays within the margin
-            if None.
+        below: depth below the expected ground down to which a foot searches for it, m.
+        shift_time: s, of the centre of mass to its next position; if None, so long that the pressure stays within
+            the margin.
         swing_time: s; a foot comes down from the middle of it on, until it touches. 2.7 √(height/g) if None.
         descent: m/s.
     """
@@ -62,29 +62,29 @@ class StaticGait:
 
     @property
     def words(self) -> str:
-        """What reports call it."""
+        """Name in reports."""
         return "static"
 
-    def sized(self, height: float) -> StaticGait:
-        """With what was not given chosen for a machine whose centre of mass is so high, m."""
+    def sized(self, height: float, ahead: Sequence[float] = (1.0, 0.0)) -> StaticGait:
+        """Return the gait with missing values chosen for the height of the centre of mass, m, and heading."""
         return replace(
             self,
-            stride=stride_of(self.stride, 0.2 * height),
+            stride=stride_of(self.stride, 0.2 * height, ahead),
             clearance=0.1 * height if self.clearance is None else self.clearance,
             swing_time=2.7 * float(np.sqrt(height / GRAVITY)) if self.swing_time is None else self.swing_time,
         )
 
     def walker(self, *machine: Any) -> StaticWalker:
-        """The gait of one machine."""
+        """Return the walker of this gait for one robot."""
         return StaticWalker(self, *machine)
 
 
 class StaticWalker(Walker):
-    """A static walk under way."""
+    """Static walk in progress."""
 
     def __init__(self, gait: StaticGait, *machine: Any):
         super().__init__(*machine)
-        self.gait: StaticGait = gait.sized(self.above)
+        self.gait: StaticGait = gait.sized(self.above, self.ahead[:, 0].tolist())
         gait = self.gait
         assert gait.clearance is not None  # chosen by `sized`
         assert gait.swing_time is not None
@@ -94,13 +94,13 @@ class StaticWalker(Walker):
         if gait.shift_time is not None:
             check_gait(gait, "shift_time")
         self.stride: np.ndarray = np.asarray(gait.stride, dtype=float)
-        # The body does not move while a foot steps: feet come to be half a stride before or behind it.
+        # The body does not move while a foot steps: feet are up to half a stride before or behind it.
         self.check_reach(float(np.linalg.norm(self.stride)), 0.5, self.q_start)
         names = [foot.frame for foot in self.feet]
         footprint = self._footprint(self.start)
         if gait.order is None:
             narrowest = min(self._margin(footprint, k) for k in range(len(names)))
-            self.order = foot_order(footprint, names, self.stride, 0.5 * narrowest)
+            self.order: tuple[int, ...] = foot_order(footprint, names, self.stride, 0.5 * narrowest)
         else:
             self.order = checked_order(gait.order, names)
         self.swing: Swing | None = None
@@ -110,7 +110,7 @@ class StaticWalker(Walker):
         self.shift_time: float = self._shift_time(footprint)
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray, loads: np.ndarray) -> Torques:
-        """Torques of the phase, and the next phase when its time, place or touch has come."""
+        """Return the torques of the phase; start the next phase once its time, position or touch is reached."""
         at = self.torques.felt(q, v)
         s = t - self.began
         if self.swing is None:
@@ -132,7 +132,7 @@ class StaticWalker(Walker):
 
     @property
     def longest(self) -> float:
-        """s, that the walk may take at most."""
+        """Longest duration of the walk, s."""
         gait = self.gait
         fall = (self.clearance + gait.below) / gait.descent
         return gait.steps * (LONGEST_SHIFT + 0.5 * PATIENCE + self.swing_time + fall) + 2.0
@@ -149,7 +149,7 @@ class StaticWalker(Walker):
         k, gait = self.foot, self.gait
         begin = at.feet[k, :3, 3].copy()
         near = self.nearest_standing(k)
-        # Seen from a foot that stands: where the world is, the machine does not know for long. The n-th step of f
+        # Relative to a standing foot, since the estimate of the world position drifts. The n-th step of f
         # feet leads to n/f strides from the start, so that feet pass each other.
         last = max((i + 1 for i, (_, foot, _) in enumerate(self.footholds) if foot == near), default=0)
         ahead = (len(self.footholds) + 1 - last) / len(self.feet) * self.stride
@@ -185,7 +185,7 @@ class StaticWalker(Walker):
         return Footprint(points, self.placed[:, :2].mean(axis=0) + self.offset)
 
     def _shift_time(self, footprint: Footprint) -> float:
-        """s: the pressure leads an acceleration a by a z/g, which is to stay within the margin."""
+        """Return the shift time, s, for which the pressure offset a z/g at acceleration a is within the margin."""
         if self.gait.shift_time is not None:
             return self.gait.shift_time
         way = float(np.linalg.norm(self.goal - self.center_from))
@@ -196,7 +196,7 @@ class StaticWalker(Walker):
         return min(MOST_MARGIN, SHARE * widest_margin(footprint.without(foot)))
 
     def _goal(self, footprint: Footprint) -> np.ndarray:
-        """Where the centre of mass is to be while the foot steps: nearest to the middle of its own way."""
+        """Return the goal of the centre of mass while the foot steps: nearest to the middle of its own path."""
         wanted = footprint.center + 0.5 * self.stride / len(self.feet)
         place = nearest_supported(footprint.without(self.foot), wanted, self._margin(footprint, self.foot))
         return footprint.without(self.foot).mean(axis=0) if place is None else place

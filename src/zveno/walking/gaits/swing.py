@@ -1,4 +1,4 @@
-"""The way of a foot through the air: up, across, and down until it touches."""
+"""Trajectory of a swinging foot: up, across, and down until it touches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def smooth(x: float) -> tuple[float, float, float]:
-    """From 0 to 1 with speeds and accelerations zero at both ends, and its first two derivatives."""
+    """Return a polynomial from 0 to 1, with zero rate and acceleration at both ends, and two derivatives."""
     if x <= 0.0:
         return 0.0, 0.0, 0.0
     if x >= 1.0:
@@ -23,19 +23,19 @@ def smooth(x: float) -> tuple[float, float, float]:
 
 @dataclass
 class Swing:
-    """One foot on its way; the goal may be moved while it is.
+    """Swing of one foot; its goal may be moved.
 
     Attributes:
-        begin: where it left the ground, (3,), m.
-        goal: x and y where it is to land, (2,), m.
-        top: height of its way, m.
-        low: height that it aims at, below the ground that is expected, m.
+        begin: lift-off position, (3,), m.
+        goal: x and y of the landing, (2,), m.
+        top: largest height, m.
+        low: target height, below the expected ground, m.
         duration: s, after which it is at `low`.
         up: share of the duration in which it rises.
         across: shares between which it moves horizontally.
-        descent: m/s, at which it goes on below `low`, and all the way down if `slow`.
-        deepest: m, below which it does not look for ground.
-        slow: whether it comes down at constant speed.
+        descent: speed, m/s, below `low`, and of the whole descent if `slow`.
+        deepest: lowest height of the search for ground, m.
+        slow: True to descend at constant speed.
     """
 
     begin: np.ndarray
@@ -50,7 +50,7 @@ class Swing:
     slow: bool = False
 
     def at(self, s: float) -> tuple[np.ndarray, np.ndarray]:
-        """Position and velocity (3,) at s seconds after it left."""
+        """Return position and velocity (3,) at s seconds after lift-off."""
         share = s / self.duration
         first, last = self.across
         a, rate, _ = smooth((share - first) / (last - first))

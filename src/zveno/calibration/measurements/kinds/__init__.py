@@ -1,1 +1,1 @@
-"""One file a kind of measurement. A new kind is a new file here: nothing else needs to know of it."""
+"""Kinds of measurement, one file each. A new kind is a new file here; no other module needs a change."""

@@ -1,4 +1,4 @@
-"""A ball bar: a rod of one length between a ball on the tool and one that stands, or sits on another frame."""
+"""Ball bar: a rod of one length between a ball on the tool and a fixed one, or one on another frame."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ....errors import ZvenoError
-from ....kernels.math import maximum, sqrt
+from ....kernels.ops import maximum, sqrt
 from .. import options
 from ..base import (
     KNOWN,
@@ -26,14 +26,14 @@ from ..base import (
 )
 
 IMAGINED = 0.3
-"""Length, m, of a bar that nobody has."""
+"""Length, m, of an imagined bar."""
 SHORTEST = 1e-9
-"""m: below, a distance has no direction."""
+"""Distance, m, below which a direction is undefined."""
 
 
 @dataclass(frozen=True, eq=False)
 class BallBar(Measurement):
-    """The point is at one distance from a centre that stands, in all postures. Nothing is read.
+    """Contact of a point at one distance from a fixed centre, in all postures. Nothing is read.
 
     Postures of one group share a centre; the bar is the same for all. With `seen_from` the centre is fixed in
     another frame of the robot: the bar of a known length between two arms.
@@ -55,7 +55,6 @@ class BallBar(Measurement):
     noises: ClassVar[tuple[Noise, ...]] = (Noise("length", slice(0, 1), "m", 1e-4),)
     implicit = True
     group_columns: ClassVar[tuple[str, ...]] = ("group",)
-    instrument = "distance"
     of_point = True
 
     def __post_init__(self) -> None:
@@ -64,68 +63,64 @@ class BallBar(Measurement):
 
     @property
     def right(self) -> tuple[Slot, ...]:
-        """The point."""
+        """Measured point."""
         return (KNOWN,) if self.point is None else (Slot("point", (), point_frame(self.point)),)
 
     @property
     def grouped(self) -> Slot:
-        """One centre a group."""
+        """One centre per group."""
         return Slot("centre", POINT)
 
     def target_of(self, group: str) -> Slot:
-        """The centre of a group."""
+        """Return the centre of a group."""
         if self.centre is not None and not group:
             return Slot("centre", (), point_frame(self.centre))
         return super().target_of(group)
 
     @property
     def numbers_label(self) -> str:
-        """The bar."""
+        """Name of the bar."""
         return "bar"
 
     @property
     def numbers(self) -> tuple[Number, ...]:
-        """The length."""
+        """Length of the bar."""
         known = self.length is not None
         return (Number("length", self.length if self.length is not None else IMAGINED, "m", not known, known),)
 
     @property
     def shows_scale(self) -> bool:
-        """A known length does."""
+        """True if the length is known."""
         return self.length is not None
 
     @staticmethod
     def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray, *c: np.ndarray) -> np.ndarray:
-        """Distance less the length of the bar."""
+        """Return the distance less the length of the bar."""
         d = P[:3, 3] - X[:3, 3]
         return np.array([sqrt(maximum(d @ d, SHORTEST**2)) - c[0][0] - y[0]])
 
     @staticmethod
     def reading(P: np.ndarray, X: np.ndarray, *c: np.ndarray) -> np.ndarray:
-        """By how much the distance differs from the length of the bar."""
+        """Return the difference between the distance and the length of the bar."""
         return np.linalg.norm(P[..., :3, 3] - X[..., :3, 3], axis=-1)[..., None] - c[0][..., :1]
 
-    def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
-        """One centre."""
-        return [point_frame(goals[0])]
-
     def first_target(self, p: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The centre of the sphere nearest to the points: |p|² = 2 c·p + (length² − |c|²) is linear."""
+        """Find the centre of the sphere nearest to the points: |p|² = 2 c·p + (length² − |c|²) is linear."""
         middle = p.mean(axis=0)
         g = p - middle
         A = np.column_stack([2.0 * g, np.ones(len(g))])
         return point_frame(middle + np.linalg.lstsq(A, np.sum(g**2, axis=1), rcond=1e-6)[0][:3])
 
     def first_numbers(self, P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The median distance."""
+        """Return the median distance."""
         return np.array([np.median(np.linalg.norm(P[:, :3, 3] - X[:, :3, 3], axis=1))])
 
     def countable(self) -> Countable:
-        """The point at one end."""
+        """Return the count data of the point at one end."""
         return Countable.of(self)
 
     def shown(self, groups: Iterable[str]) -> np.ndarray:
-        """A length, and a centre, that are known."""
+        """Return the conditions of a known length and a known centre."""
         known = [SAME_SIZE] if self.length is not None else []
         known += [stays_point(self.centre)] if self.centre is not None and "" in set(groups) else []
         return np.concatenate([np.zeros((0, 7)), *known])

@@ -32,7 +32,6 @@ class Camera(PoseReadings):
 
     kind = "camera"
     lesser = "relative_position"
-    described = "poses of a camera on the hand"
 
     def __post_init__(self) -> None:
         for what, value, known in (
@@ -44,12 +43,12 @@ class Camera(PoseReadings):
 
     @property
     def left(self) -> Slot:
-        """What stands in the world."""
+        """Frame that is fixed in the world: the board or the camera."""
         return self._slot("board" if self.mount == "hand" else "camera")
 
     @property
     def right(self) -> tuple[Slot, ...]:
-        """What is on the robot."""
+        """Frame that is on the robot: the camera or the board."""
         return (self._slot("camera" if self.mount == "hand" else "board"),)
 
     def _slot(self, which: str) -> Slot:
@@ -57,7 +56,7 @@ class Camera(PoseReadings):
         return Slot(given, ALL_SIX, None, True) if isinstance(given, str) else frame_slot(given, which)
 
     def data(self, y: ArrayLike | None, n: int) -> tuple[np.ndarray, list[Remark]]:
-        """Turned round so that it is what moves, seen from what stands."""
+        """Return the readings as poses of the moving frame seen from the fixed one."""
         poses, remarks = super().data(y, n)
         moving = "camera" if self.mount == "hand" else "board"
         if self.gives == moving:
@@ -65,5 +64,5 @@ class Camera(PoseReadings):
         return self.reading(inverses(as_transforms(poses[:, 0])), None)[:, None], remarks
 
     def countable(self) -> Countable | None:
-        """Poses; frames of camera and board are of interest."""
+        """Return the count data of poses; frames of camera and board are wanted."""
         return Countable(None, False)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ....errors import ShapeError
-from ....kernels.math import atan2, select, sqrt
+from ....kernels.ops import atan2, sqrt, where
 from ....spatial.rotations import z_to
 from ....spatial.transforms import transform
 from .. import options
@@ -18,7 +18,7 @@ from ..base import DIRECTION, Measurement, Mistake, Noise, Remark, Slot, Spellin
 from ..start_values import StartData, turn
 
 UNIT = 2e-3
-"""Lengths nearer to one are rounding of unit vectors and not worth a word."""
+"""Deviation from unit length below which it is rounding and not reported."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,18 +43,16 @@ class AxisDirection(Measurement):
         (r"(?:a|axis|n|normal|dir|direction)_?([xyz])", lambda m: f"a{m[1]}"),
     )
     looks_like = "a direction: # kind = direction"
-    instrument = "direction"
-    described = "directions of the tool's z axis"
 
     @property
     def left(self) -> Slot:
-        """The measuring frame: only its orientation matters."""
+        """Measuring frame, of which only the orientation matters."""
         slot = frame_slot(self.reference, "reference")
         return slot if not slot.free else Slot(slot.label, (3, 4, 5))
 
     @property
     def right(self) -> tuple[Slot, ...]:
-        """A frame with the axis along z."""
+        """Frame with the axis along z."""
         axis = np.asarray(self.axis, dtype=float)
         if axis.shape != (3,) or not np.linalg.norm(axis) > 0:
             raise ShapeError("is not a direction", element="axis", remedy="Give three numbers")
@@ -63,16 +61,16 @@ class AxisDirection(Measurement):
 
     @staticmethod
     def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The angle from the direction read to the predicted one, along two axes across the former."""
+        """Return the angle from the direction read to the predicted one, along two axes across the former."""
         return angle_across(y, P[:3, 2])
 
     @staticmethod
     def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """The direction."""
+        """Return the direction."""
         return P[..., :3, 2]
 
     def data(self, y: ArrayLike | None, n: int) -> tuple[np.ndarray, list[Remark]]:
-        """Unit vectors; rows that have no direction are left out."""
+        """Return unit vectors; rows without a direction are left out."""
         y, remarks = super().data(y, n)
         read = np.isfinite(y).sum(axis=(1, 2))
         length = np.linalg.norm(y[:, 0], axis=1)
@@ -80,42 +78,42 @@ class AxisDirection(Measurement):
         remarks += [
             Remark((read > 0) & (read < 3), "have directions with a number missing, which leaves its sign open"),
             Remark(length == 0, "have directions of length zero"),
-            Remark(off, f"have directions that are no unit vectors ({_range(length[off])} long)", left_out=False),
+            Remark(off, f"have directions that are not unit vectors ({_range(length[off])} long)", left_out=False),
         ]
         usable = np.isfinite(length) & (length > 0)
         return np.where(usable, y[:, 0].T / np.where(usable, length, 1.0), np.nan).T[:, None], remarks
 
     def mistakes(self) -> Iterator[Mistake]:
-        """The other end of the axis."""
+        """Generate the error of a reversed axis."""
         yield "directions were the opposite", lambda y: -y
 
     def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:
-        """The orientation of the measuring frame."""
+        """Find the orientation of the measuring frame."""
         if rows.find_left is None:
             return {}
         return {rows.find_left: transform(turn(rows.seen(rows.frames)[:, :3, 2], rows.y))}
 
 
 def angle_across(y: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """(2,) angle from the unit vector y to z, π at most, as a vector across y; entries may be traced.
+    """Return the angle (2,) from the unit vector y to z, π at most, as a vector across y; entries may be traced.
 
     It lies in the plane orthogonal to y, along axes that are smooth but where y crosses the plane of its first two
     coordinates (Duff et al., Building an orthonormal basis, revisited, 2017). Towards the opposite of y every way
-    round is as long, and slopes along the circle would grow without limit: beyond 120° the first axis is taken.
+    round is as long, and derivatives along the circle would be unbounded: beyond 120° the first axis is taken.
     The sum of squares stays smooth.
     """
-    side = select(y[2] < 0.0, -1.0, 1.0)
+    side = where(y[2] < 0.0, -1.0, 1.0)
     a = -1.0 / (side + y[2])
     b = y[0] * y[1] * a
     first = (1.0 + side * y[0] * y[0] * a) * z[0] + side * b * z[1] - side * y[0] * z[2]
     second = b * z[0] + (side + y[1] * y[1] * a) * z[1] - y[1] * z[2]
     c, squared = y[0] * z[0] + y[1] * z[1] + y[2] * z[2], first * first + second * second
     small = squared < 1e-12
-    sine = sqrt(select(small, 1.0, squared))
-    angle = select(small, select(c < 0.0, np.pi, 0.0), atan2(sine, c))
-    scale = select(small, 1.0 + squared / 6.0, angle / sine)
+    sine = sqrt(where(small, 1.0, squared))
+    angle = where(small, where(c < 0.0, np.pi, 0.0), atan2(sine, c))
+    scale = where(small, 1.0 + squared / 6.0, angle / sine)
     far = c < -0.5
-    return np.array([select(far, angle, scale * first), select(far, 0.0, scale * second)])
+    return np.array([where(far, angle, scale * first), where(far, 0.0, scale * second)])
 
 
 def _range(lengths: np.ndarray) -> str:

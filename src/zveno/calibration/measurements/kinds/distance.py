@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....kernels.math import sqrt
+from ....kernels.ops import sqrt
 from .. import options
 from ..base import KNOWN, POINT, Measurement, Noise, Slot, Spelling, point_frame
 from ..start_values import sphere_centre
@@ -30,23 +30,22 @@ class Distance(Measurement):
     n_data = 1
     linear = True
     noises: ClassVar[tuple[Noise, ...]] = (Noise("distance", slice(0, 1), "m", 1e-4),)
-    columns = metric = ("d",)
+    columns: ClassVar[tuple[str, ...]] = ("d",)
+    metric: ClassVar[tuple[str, ...]] = columns
     spellings: ClassVar[tuple[Spelling, ...]] = (
         (r"(?:d|dist|distance|range|length)_?(\d*)", lambda m: f"d{m[1]}"),
     )
     looks_like = "a distance: # kind = distance"
-    instrument = "distance"
     of_point = True
-    described = "distances to one unknown point"
 
     @property
     def right(self) -> tuple[Slot, ...]:
-        """The point."""
+        """Measured point."""
         return (KNOWN,) if self.point is None else (Slot("point", (), point_frame(self.point)),)
 
     @property
     def targets(self) -> tuple[Slot, ...]:
-        """The centres."""
+        """Centres."""
         if np.ndim(self.centres) == 0:
             return tuple(Slot(f"centre{k}", POINT) for k in range(1, int(np.asarray(self.centres)) + 1))
         known = np.atleast_2d(np.asarray(self.centres, dtype=float))
@@ -54,23 +53,19 @@ class Distance(Measurement):
 
     @staticmethod
     def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Predicted distance less the one read."""
+        """Return the predicted distance less the one read."""
         d = P[:3, 3] - X[:3, 3]
         return np.array([sqrt(d @ d) - y[0]])
 
     @staticmethod
     def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """The distance."""
+        """Return the distance."""
         return np.linalg.norm(P[..., :3, 3] - X[..., :3, 3], axis=-1)[..., None]
 
     def with_several(self, count: int) -> Self:
-        """As many unknown centres."""
+        """Return the measurement with this number of unknown centres."""
         return replace(self, centres=count) if np.ndim(self.centres) == 0 else self
 
-    def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
-        """A centre at the edge of where the point gets."""
-        return [point_frame(points.mean(axis=0) + 0.5 * np.ptp(points, axis=0) * [1.0, 1.0, -1.0])]
-
     def first_target(self, p: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The centre of spheres about the points."""
+        """Find the common centre of spheres about the points."""
         return point_frame(sphere_centre(p, y[:, 0]))

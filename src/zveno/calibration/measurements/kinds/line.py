@@ -13,7 +13,7 @@ from ....errors import ShapeError
 from ....spatial.rotations import z_to
 from ....spatial.transforms import transform
 from .. import options
-from ..base import Countable, Measurement, Noise, Slot, known_first, point_frame, stays_line
+from ..base import Countable, Measurement, Noise, Slot, known_first, stays_line
 
 LINE = (0, 1, 3, 4)
 """Displacements of a line: across it, and its direction."""
@@ -21,8 +21,8 @@ LINE = (0, 1, 3, 4)
 
 @dataclass(frozen=True, eq=False)
 class Line(Measurement):
-    """The point is on a straight line, touched from many postures. Nothing is read. Postures of one group share a
-    line.
+    """Contact of a point with a straight line, touched from many postures. Nothing is read. Postures of one group
+    share a line.
 
     Attributes:
         lines: of known lines by group, a point and the direction, six numbers; others are estimated. The group of
@@ -37,16 +37,15 @@ class Line(Measurement):
     noises: ClassVar[tuple[Noise, ...]] = (Noise("across", slice(0, 2), "m", 1e-4),)
     implicit = True
     group_columns: ClassVar[tuple[str, ...]] = ("group",)
-    instrument = "contact"
     of_point = True
 
     @property
     def grouped(self) -> Slot:
-        """One line a group, as a frame with the line along z."""
+        """One line per group, as a frame with the line along z."""
         return Slot("line", LINE)
 
     def target_of(self, group: str) -> Slot:
-        """The line of a group."""
+        """Return the line of a group."""
         slot = super().target_of(group)
         if group not in self.lines:
             return slot
@@ -57,37 +56,30 @@ class Line(Measurement):
 
     @staticmethod
     def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """From the line to the point, along two axes across it."""
+        """Return the vector from the line to the point, along two axes across it."""
         d = P[:3, 3] - X[:3, 3]
         return np.array([X[:3, 0] @ d - y[0], X[:3, 1] @ d - y[1]])
 
     @staticmethod
     def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Where the point is from the line."""
+        """Return the position of the point relative to the line."""
         d = P[..., :3, 3] - X[..., :3, 3]
         return np.stack([np.sum(X[..., :3, k] * d, axis=-1) for k in range(2)], axis=-1)
 
-    def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
-        """A line through two places."""
-        along = goals[1] - goals[0]
-        length = float(np.linalg.norm(along))
-        return [transform(z_to(along / length), goals[0])] if length else [point_frame(goals[0])]
-
     def first_target(self, p: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The line nearest to the points."""
+        """Find the line nearest to the points."""
         center = p.mean(axis=0)
         return transform(z_to(np.linalg.svd(p - center)[2][0]), center)
 
-    def new_groups(self, places: int, word: str = "place") -> tuple[str, ...]:
-        """Known lines first."""
-        names = super().new_groups(places, word)
-        return known_first(self.lines, names) if word == "place" else names
+    def new_groups(self, places: int) -> tuple[str, ...]:
+        """Return group names, known lines first."""
+        return known_first(self.lines, super().new_groups(places))
 
     def countable(self) -> Countable:
-        """The point that touches."""
+        """Return the count data of the point that touches."""
         return Countable.of(self)
 
     def shown(self, groups: Iterable[str]) -> np.ndarray:
-        """Lines that are known."""
+        """Return the conditions of known lines."""
         known = [self.target_of(group).value for group in dict.fromkeys(groups) if group in self.lines]
         return np.concatenate([np.zeros((0, 7)), *(stays_line(T) for T in known if T is not None)])

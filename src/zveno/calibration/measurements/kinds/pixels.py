@@ -1,4 +1,4 @@
-"""Pixels of a camera: corners of a board, or one marker, in the image, with a lens that is known or estimated."""
+"""Camera pixels: corners of a board, or one marker, in the image, with a lens that is known or estimated."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ....errors import ShapeError, ZvenoError, unknown_name
-from ....kernels.math import abs as absolute
-from ....kernels.math import select
+from ....kernels.ops import abs as absolute
+from ....kernels.ops import where
 from ....spatial.transforms import inverse, transform
 from .. import options
 from ..base import (
@@ -31,17 +31,17 @@ from ..camera_start import frames_of_boards, frames_of_marker
 from ..start_values import StartData
 
 IMAGINED = (600.0, 600.0, 320.0, 240.0)
-"""Focal lengths and centre, px, of a camera that nobody has."""
+"""Focal lengths and centre, px, of an imagined camera."""
 LENS = ("fx", "fy", "cx", "cy", "k1", "k2", "p1", "p2", "k3")
 VIEW = 0.8
-"""Tangent of half the angle of view, where postures are imagined."""
+"""Tangent of half the angle of view, for imagined postures."""
 NEAREST = 1e-9
-"""m: a point nearer to the plane of the lens has no image."""
+"""Distance, m, from the plane of the lens below which a point has no image."""
 
 
 @dataclass(frozen=True, eq=False)
 class Pixels(Measurement):
-    """Where points of a board, or one marker, are in the image. Readings: (n, 2) or (n, points, 2), px.
+    """Image coordinates of points of a board, or of one marker. Readings: (n, 2) or (n, points, 2), px.
 
     The camera looks along its z axis, x to the right and y down in the image; distortion is that of Brown and
     Conrady in the order of OpenCV.
@@ -77,7 +77,6 @@ class Pixels(Measurement):
         (r"(?:corner|pixel|px|image|img)_?(\d+)_?([uv])", lambda m: f"{m[2]}{m[1]}"),
     )
     looks_like = "pixels of a camera: # kind = pixels"
-    instrument = "camera"
 
     def __post_init__(self) -> None:
         if self.mount not in ("hand", "world"):
@@ -89,7 +88,7 @@ class Pixels(Measurement):
 
     @property
     def numbers_label(self) -> str:
-        """The camera's name."""
+        """Name of the camera."""
         return self.camera if isinstance(self.camera, str) else "camera"
 
     @property
@@ -110,29 +109,29 @@ class Pixels(Measurement):
 
     @property
     def left(self) -> Slot:
-        """What stands in the world."""
+        """Frame that is fixed in the world: the board or the camera."""
         return self._slot("board" if self.mount == "hand" else "camera")
 
     @property
     def right(self) -> tuple[Slot, ...]:
-        """What is on the robot."""
+        """Frame that is on the robot: the camera or the board."""
         return (self._slot("camera" if self.mount == "hand" else "board"),)
 
     @property
     def targets(self) -> tuple[Slot, ...]:
-        """The points of the board."""
+        """Points of the board."""
         return tuple(Slot(f"corner{k}", (), point_frame(p)) for k, p in enumerate(self.places, start=1))
 
     def _slot(self, which: str) -> Slot:
         given = getattr(self, which)
         if not isinstance(given, str):
             return frame_slot(given, which)
-        # How a single marker is turned cannot be seen.
+        # The orientation of a single marker is not observable.
         return Slot(given, POINT if which == "board" and len(self.places) == 1 else ALL_SIX, None, True)
 
     @property
     def numbers(self) -> tuple[Number, ...]:
-        """Where the camera is (1: on the hand), then its intrinsics and distortion."""
+        """Mount of the camera (1: on the hand), then its intrinsics and distortion."""
         known = self.intrinsics is not None
         f = np.asarray(self.intrinsics, dtype=float) if known else np.array(IMAGINED)
         k = np.concatenate([np.ravel(self.distortion).astype(float), np.zeros(5)])[:5]
@@ -143,21 +142,21 @@ class Pixels(Measurement):
 
     @property
     def shows_scale(self) -> bool:
-        """Where two points of the board are known."""
+        """True if two points of the board are known."""
         return len(self.places) > 1
 
     @staticmethod
     def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray, *c: np.ndarray) -> np.ndarray:
-        """Predicted less read, px."""
+        """Return predicted less read, px."""
         R, t, x = P[:3, :3], P[:3, 3], X[:3, 3]
         ahead, back = R.T @ (x - t), R @ x + t
-        p = [select(c[0][0] > 0.5, a, b) for a, b in zip(ahead, back, strict=True)]
-        p[2] = select(absolute(p[2]) < NEAREST, NEAREST, p[2])
+        p = [where(c[0][0] > 0.5, a, b) for a, b in zip(ahead, back, strict=True)]
+        p[2] = where(absolute(p[2]) < NEAREST, NEAREST, p[2])
         return np.array(_image(p, c[0][1:])) - y
 
     @staticmethod
     def reading(P: np.ndarray, X: np.ndarray, *c: np.ndarray) -> np.ndarray:
-        """The image of the point, px."""
+        """Return the image of the point, px."""
         if P.ndim == 2:  # one row, whose numbers may be traced
             return Pixels.residual(P, X, np.zeros(2), *c)
         numbers = np.moveaxis(c[0], -1, 0)
@@ -166,7 +165,7 @@ class Pixels(Measurement):
         return np.stack(_image(np.moveaxis(p, -1, 0), numbers[1:]), axis=-1)
 
     def data(self, y: ArrayLike | None, n: int) -> tuple[np.ndarray, list[Remark]]:
-        """Readings of a camera whose intrinsics are given, at least about."""
+        """Return the readings; the intrinsics must be given, at least approximately."""
         if self.intrinsics is None:
             raise ZvenoError(
                 "pixels mean nothing without the focal length of the camera",
@@ -176,12 +175,12 @@ class Pixels(Measurement):
         return super().data(y, n)
 
     def visible(self, P: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """In front of the camera, and not far from the middle of the image."""
+        """Return True for points in front of the camera and near the centre of the image."""
         p = _in_camera(P, X, np.full(len(P), self.mount == "hand"))
         return (p[:, 2] > 0.05) & (abs(p[:, :2]).max(axis=1) < VIEW * p[:, 2])
 
     def imagined_left(self, T: np.ndarray, scale: float) -> np.ndarray:
-        """A board before the camera in some posture, or a camera that sees where the robot gets."""
+        """Return a board in front of the camera in some posture, or a camera that sees the robot's workspace."""
         if self.mount == "hand":
             return inverse(T[0] @ transform(None, [0.0, 0.0, 0.7 * scale]))
         middle = T[:, :3, 3].mean(axis=0)
@@ -189,15 +188,15 @@ class Pixels(Measurement):
         return inverse(transform(look, middle + [2.5 * scale, 0.0, 0.0]))
 
     def with_several(self, count: int) -> Self | None:
-        """Several points are those of the board."""
+        """Return the measurement if the board has several points, else None."""
         return self if len(self.places) > 1 else None
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Rows and columns of the image."""
+        """Generate the error of swapped rows and columns of the image."""
         yield "rows and columns of the image were swapped", lambda y: y[:, ::-1]
 
     def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:
-        """Camera and board: from the pose of the board in every image, or of one marker from all images."""
+        """Find camera and board from the pose of the board in every image, or from all images of one marker."""
         if rows.find_left is None and not rows.find_right:
             return {}
         in_hand = self.mount == "hand"
@@ -205,14 +204,14 @@ class Pixels(Measurement):
 
 
 def _in_camera(P: np.ndarray, X: np.ndarray, in_hand: np.ndarray) -> np.ndarray:
-    """Points (..., 3) in the camera's frame."""
+    """Return points (..., 3) in the camera's frame."""
     R, t, x = P[..., :3, :3], P[..., :3, 3], X[..., :3, 3]
     ahead = np.einsum("...ji,...j->...i", R, x - t)
     return np.where(in_hand[..., None], ahead, np.einsum("...ij,...j->...i", R, x) + t)
 
 
 def _image(p, lens):
-    """u and v of a point (x, y, z) in the camera's frame: pinhole and the distortion of Brown and Conrady."""
+    """Return u and v of a point (x, y, z) in the camera's frame: pinhole with Brown–Conrady distortion."""
     fx, fy, cx, cy, k1, k2, p1, p2, k3 = (lens[k] for k in range(9))
     x, y = p[0] / p[2], p[1] / p[2]
     r = x * x + y * y

@@ -13,12 +13,12 @@ from ....errors import ShapeError
 from ....spatial.rotations import z_to
 from ....spatial.transforms import transform
 from .. import options
-from ..base import PLANE, Countable, Measurement, Noise, Slot, Spelling, known_first, point_frame, stays_plane
+from ..base import PLANE, Countable, Measurement, Noise, Slot, Spelling, known_first, stays_plane
 
 
 @dataclass(frozen=True, eq=False)
 class Plane(Measurement):
-    """The point touches a plane. No readings, or (n,) heights above it, m.
+    """Contact of a point with a plane. No readings, or (n,) heights above it, m.
 
     Attributes:
         normal, offset: of a known plane normal · p = offset in the world; unknown if None.
@@ -36,26 +36,25 @@ class Plane(Measurement):
     linear = True
     noises: ClassVar[tuple[Noise, ...]] = (Noise("height", slice(0, 1), "m", 1e-4),)
     implicit = True
-    optional_columns = metric = ("height",)
+    optional_columns: ClassVar[tuple[str, ...]] = ("height",)
+    metric: ClassVar[tuple[str, ...]] = optional_columns
     spellings: ClassVar[tuple[Spelling, ...]] = ((r"(?:h|height)", lambda m: "height"),)
-    instrument = "contact"
     of_point = True
-    described = "touches of one plane"
 
     @property
     def targets(self) -> tuple[Slot, ...]:
-        """The plane, as a frame with its normal along z."""
+        """Plane, as a frame with its normal along z."""
         if self.normal is None:
             return (Slot("plane", PLANE),)
         return (Slot("plane", (), _plane(self.normal, self.offset, "normal")),)
 
     @property
     def grouped(self) -> Slot | None:
-        """One plane a group."""
+        """One plane per group."""
         return Slot("plane", PLANE) if self.group_planes or self.planes else None
 
     def target_of(self, group: str) -> Slot:
-        """The plane of a group."""
+        """Return the plane of a group."""
         slot = super().target_of(group)
         if group not in self.planes:
             return slot
@@ -66,48 +65,43 @@ class Plane(Measurement):
         return Slot(slot.label, (), _plane(numbers[:3], float(numbers[3]), element))
 
     def with_groups(self, groups: Iterable[str]) -> Self:
-        """Where groups are several, each is a plane, unless people say otherwise."""
+        """Return the measurement with one plane per group if there are several groups and no other setting."""
         if self.group_planes is None and self.normal is None and len(set(groups)) > 1:
             return replace(self, group_planes=True)
         return self
 
     @staticmethod
     def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Height of the point above the plane."""
+        """Return the height of the point above the plane."""
         return np.array([X[:3, 2] @ (P[:3, 3] - X[:3, 3]) - y[0]])
 
     @staticmethod
     def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """The height."""
+        """Return the height."""
         return np.sum(X[..., :3, 2] * (P[..., :3, 3] - X[..., :3, 3]), axis=-1)[..., None]
 
-    def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
-        """A level plane."""
-        return [point_frame(goals[0])]
-
     def first_target(self, p: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The plane nearest to the points."""
+        """Find the plane nearest to the points."""
         center = p.mean(axis=0)
         return transform(z_to(np.linalg.svd(p - center)[2][-1]), center)
 
-    def new_groups(self, places: int, word: str = "place") -> tuple[str, ...]:
-        """Known planes first."""
-        names = super().new_groups(places, word)
-        return known_first(self.planes, names) if word == "place" else names
+    def new_groups(self, places: int) -> tuple[str, ...]:
+        """Return group names, known planes first."""
+        return known_first(self.planes, super().new_groups(places))
 
     def countable(self) -> Countable:
-        """The point that touches."""
+        """Return the count data of the point that touches."""
         return Countable.of(self)
 
     def shown(self, groups: Iterable[str]) -> np.ndarray:
-        """Planes that are known."""
+        """Return the conditions of known planes."""
         slots = self.targets if self.grouped is None else [self.target_of(group) for group in dict.fromkeys(groups)]
         known = [slot.value for slot in slots if not slot.free]
         return np.concatenate([np.zeros((0, 7)), *(stays_plane(T) for T in known if T is not None)])
 
 
 def _plane(normal: ArrayLike, offset: float, element: str) -> np.ndarray:
-    """The frame of the plane normal · p = offset, with its normal along z."""
+    """Return the frame of the plane normal · p = offset, with its normal along z."""
     n = np.asarray(normal, dtype=float)
     length = np.linalg.norm(n)
     if n.shape != (3,) or not length > 0:

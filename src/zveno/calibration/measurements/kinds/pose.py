@@ -1,4 +1,4 @@
-"""Whole poses of the tool, in the robot's world or seen from anywhere."""
+"""Tool poses, in the robot's world or seen from an unknown frame."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ....errors import ShapeError
-from ....kernels.math import atan2, select, sqrt
+from ....kernels.ops import atan2, sqrt, where
 from ....spatial.rotations import from_quaternion, is_rotation, to_quaternion
 from ...model.batches import inverses
 from .. import options
@@ -20,7 +20,7 @@ from ..start_values import StartData, frames_of_poses
 
 @dataclass(frozen=True, eq=False)
 class PoseReadings(Measurement):
-    """What all kinds share that read poses: (n, 4, 4), or (n, 7) as x y z qw qx qy qz."""
+    """Base of kinds that read poses: (n, 4, 4), or (n, 7) as x y z qw qx qy qz."""
 
     n_data = 12
     noises: ClassVar[tuple[Noise, ...]] = (
@@ -29,38 +29,37 @@ class PoseReadings(Measurement):
     )
     columns: ClassVar[tuple[str, ...]] = ("x", "y", "z", "qw", "qx", "qy", "qz")
     metric: ClassVar[tuple[str, ...]] = ("x", "y", "z")
-    instrument = "poses"
 
     @staticmethod
     def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Difference of positions, and the rotation vector from the orientation read to the predicted one."""
+        """Return the position difference, and the rotation vector from the read to the predicted orientation."""
         R = y[3:].reshape(3, 3).T @ P[:3, :3]
         return np.concatenate([P[:3, 3] - y[:3], rotation_vector(R)])
 
     @staticmethod
     def reading(P: np.ndarray, X: np.ndarray | None) -> np.ndarray:
-        """Position and rotation matrix, (..., 12)."""
+        """Return position and rotation matrix, (..., 12)."""
         return np.concatenate([P[..., :3, 3], P[..., :3, :3].reshape(*P.shape[:-2], 9)], axis=-1)
 
     def data(self, y: ArrayLike | None, n: int) -> tuple[np.ndarray, list[Remark]]:
-        """From (n, 4, 4), (n, 7) or (n, 12) to (n, 1, 12)."""
+        """Convert (n, 4, 4), (n, 7) or (n, 12) to (n, 1, 12)."""
         rows, remarks = poses_as_rows(y, n)
         return super().data(rows, n)[0], remarks
 
     def filled(self, y: np.ndarray, missing: np.ndarray) -> np.ndarray:
-        """No rotation where the orientation is missing."""
+        """Return the readings with the identity for missing orientations."""
         filled = super().filled(y, missing)
         filled[missing[:, 3:].any(axis=1), 3:] = np.eye(3).ravel()
         return filled
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Orders of quaternions, and inverses."""
+        """Generate errors of quaternion order and of inverted poses."""
         yield "quaternions were x y z w", lambda y: _turned(y, _reordered)
         yield "orientations were those of the inverse", lambda y: _turned(y, lambda R: np.swapaxes(R, 1, 2))
         yield "poses were those of the inverse", lambda y: PoseReadings.reading(inverses(as_transforms(y)), None)
 
     def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:
-        """The measuring frame, and what is mounted on the robot."""
+        """Find the measuring frame, and the frame mounted on the robot."""
         return frames_of_poses(rows, as_transforms(rows.y))
 
 
@@ -79,39 +78,37 @@ class Pose(PoseReadings):
     looks_like = "a pose: # kind = relative_pose, or pose if it is given in the robot's own world"
     lesser = "position"
     in_robot_world = True
-    described = "poses in the robot's world"
 
     @property
     def left(self) -> Slot:
-        """The measuring frame."""
+        """Measuring frame."""
         return frame_slot(self.reference, "reference")
 
     def countable(self) -> Countable | None:
-        """Poses."""
+        """Return the count data of poses."""
         return Countable(None, bool(self.left.free))
 
 
 @dataclass(frozen=True, eq=False)
 class RelativePose(Pose):
-    """Position and orientation of the frame, seen from a place that is not known."""
+    """Position and orientation of the frame, seen from an unknown place."""
 
     reference: str | ArrayLike = field(default="tracker", metadata=options.WORD)
 
     kind = "relative_pose"
     lesser = "relative_position"
     in_robot_world = False
-    described = "poses seen from anywhere"
 
 
 def as_transforms(y: np.ndarray) -> np.ndarray:
-    """Readings (n, 12) as transforms (n, 4, 4)."""
+    """Return readings (n, 12) as transforms (n, 4, 4)."""
     T = np.tile(np.eye(4), (len(y), 1, 1))
     T[:, :3, 3], T[:, :3, :3] = y[:, :3], y[:, 3:].reshape(-1, 3, 3)
     return T
 
 
 def _turned(y: np.ndarray, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Readings with other rotations."""
+    """Return the readings with transformed rotations."""
     return np.concatenate([y[:, :3], function(y[:, 3:].reshape(-1, 3, 3)).reshape(-1, 9)], axis=1)
 
 
@@ -120,8 +117,8 @@ def _reordered(R: np.ndarray) -> np.ndarray:
 
 
 def poses_as_rows(y: ArrayLike | None, n: int) -> tuple[ArrayLike | None, list[Remark]]:
-    """Poses (n, 4, 4) or (n, 7) as positions and rotation matrices, (n, 12), anything else as it is; rows without a
-    proper orientation are left out, unless all are like that."""
+    """Return poses (n, 4, 4) or (n, 7) as positions and rotation matrices, (n, 12), any other input unchanged; rows
+    without a proper orientation are left out, unless all are improper."""
     try:
         array = np.asarray(y, dtype=float)
     except (TypeError, ValueError):
@@ -150,7 +147,7 @@ def poses_as_rows(y: ArrayLike | None, n: int) -> tuple[ArrayLike | None, list[R
 
 
 def rotation_vector(R: np.ndarray) -> np.ndarray:
-    """Rotation vector of a rotation matrix, smooth up to just below π; entries may be traced.
+    """Return the rotation vector of a rotation matrix, smooth up to just below π; entries may be traced.
 
     At π, where R is symmetric, the axis is the direction of the largest column of R + 1 = 2aaᵀ: a frame turned by
     half a turn must not look as if it were in place.
@@ -159,16 +156,16 @@ def rotation_vector(R: np.ndarray) -> np.ndarray:
     c = 0.5 * (R[0, 0] + R[1, 1] + R[2, 2] - 1.0)
     squared = s @ s
     small = squared < 1e-12
-    sine = sqrt(select(small, 1.0, squared))
-    vector = select(small, 1.0 + squared / 6.0, atan2(sine, c) / sine) * s
+    sine = sqrt(where(small, 1.0, squared))
+    vector = where(small, 1.0 + squared / 6.0, atan2(sine, c) / sine) * s
     a = _largest_column(R)
-    half = select(small, select(c < 0.0, np.pi, 0.0), 0.0) / sqrt(a @ a)
-    return np.array([select(half > 0.0, half * x, small_angle) for x, small_angle in zip(a, vector, strict=True)])
+    half = where(small, where(c < 0.0, np.pi, 0.0), 0.0) / sqrt(a @ a)
+    return np.array([where(half > 0.0, half * x, small_angle) for x, small_angle in zip(a, vector, strict=True)])
 
 
 def _largest_column(R):
-    """The column of R + 1 with the largest diagonal."""
-    first, second = R[0, 0] < R[1, 1], select(R[0, 0] < R[1, 1], R[1, 1], R[0, 0]) < R[2, 2]
+    """Return the column of R + 1 with the largest diagonal."""
+    first, second = R[0, 0] < R[1, 1], where(R[0, 0] < R[1, 1], R[1, 1], R[0, 0]) < R[2, 2]
     identity = np.eye(3)
     columns = [[R[i, k] + identity[i, k] for i in range(3)] for k in range(3)]
-    return np.array([select(second, z, select(first, y, x)) for x, y, z in zip(*columns, strict=True)])
+    return np.array([where(second, z, where(first, y, x)) for x, y, z in zip(*columns, strict=True)])

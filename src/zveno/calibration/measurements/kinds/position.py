@@ -1,4 +1,4 @@
-"""Positions of points, in the robot's world or seen from anywhere."""
+"""Point positions, in the robot's world or seen from an unknown frame."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ from ....errors import ShapeError
 from .. import options
 from ..base import KNOWN, POINT, Countable, Measurement, Mistake, Noise, Slot, frame_slot, point_frame
 from ..start_values import StartData, frames_of_points
-
-MARKERS = 0.1 * np.array([[1.0, 0.0, 0.0], [-0.5, 0.8, 0.0], [-0.5, -0.4, 0.7]])
-"""Three markers about the measured frame, m, as they are proposed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,21 +33,20 @@ class Position(Measurement):
     n_data = 3
     linear = True
     noises: ClassVar[tuple[Noise, ...]] = (Noise("position", slice(0, 3), "m", 1e-4),)
-    columns = metric = ("x", "y", "z")
+    columns: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+    metric: ClassVar[tuple[str, ...]] = columns
     looks_like = "a position: # kind = relative_position, or position if it is given in the robot's own world"
-    instrument = "points"
     in_robot_world = True
     of_point = True
-    described = "positions in the robot's world"
 
     @property
     def left(self) -> Slot:
-        """The measuring frame."""
+        """Measuring frame."""
         return frame_slot(self.reference, "reference")
 
     @property
     def right(self) -> tuple[Slot, ...]:
-        """The points."""
+        """Measured points."""
         if self.points is None:
             return (Slot("point", POINT, np.eye(4)),) if self.unknown_points else (KNOWN,)
         points = np.atleast_2d(np.asarray(self.points, dtype=float))
@@ -61,27 +57,27 @@ class Position(Measurement):
 
     @staticmethod
     def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Difference of positions."""
+        """Return the position difference."""
         return P[:3, 3] - y
 
     @staticmethod
     def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Position."""
+        """Return the position."""
         return P[..., :3, 3]
 
     def with_settings(self, settings: Mapping[str, str], length: float = 1.0, file: str = "") -> Self:
-        """Points that a file gives are first values unless it says otherwise."""
+        """Return the measurement with the points of a file as initial values, unless the file states otherwise."""
         said = {"unknown_points": "yes"} if "points" in settings else {}
         return super().with_settings(said | dict(settings), length, file)
 
     def with_several(self, count: int) -> Self:
-        """As many unknown points."""
+        """Return the measurement with this number of unknown points."""
         if self.points is not None:
             return self
         return replace(self, points=np.zeros((count, 3)), unknown_points=True)
 
     def without_copies(self, y: np.ndarray) -> tuple[Measurement, np.ndarray, list[tuple[int, int]]]:
-        """Without points whose every reading is a copy of another's: they would only seem to add evidence."""
+        """Remove points whose every reading copies another's: they would add no evidence."""
         if self.points is None or len(y) < 3:
             return self, y, []
         first = {y[:, k].tobytes(): k for k in reversed(range(y.shape[1]))}
@@ -93,15 +89,15 @@ class Position(Measurement):
         return replace(self, points=points), y[:, kept], copies
 
     def mistakes(self) -> Iterator[Mistake]:
-        """Readings in a left-handed frame."""
+        """Generate the error of readings in a left-handed frame."""
         yield "positions were given in a left-handed frame", lambda y: y * [1.0, 1.0, -1.0]
 
     def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:
-        """The measuring frame and the points, in turns."""
+        """Find the measuring frame and the points, alternately."""
         return frames_of_points(rows)
 
     def countable(self) -> Countable | None:
-        """One known point."""
+        """Return the count data for one known point."""
         if len(self.right) > 1 or self.unknown_points:
             return None
         place = next(iter(self.right)).value
@@ -110,16 +106,9 @@ class Position(Measurement):
 
 @dataclass(frozen=True, eq=False)
 class RelativePosition(Position):
-    """Position seen from a place that is not known."""
+    """Position seen from an unknown place."""
 
     reference: str | ArrayLike = field(default="tracker", metadata=options.WORD)
 
     kind = "relative_position"
     in_robot_world = False
-    described = "positions seen from anywhere"
-
-    @classmethod
-    def proposals(cls, distance: float) -> list[tuple[Measurement, str]]:
-        """Of one point, or of three markers on the tool."""
-        markers = cls(points=MARKERS, unknown_points=True)
-        return [(cls(), cls.described), (markers, "positions of three markers on the tool seen from anywhere")]

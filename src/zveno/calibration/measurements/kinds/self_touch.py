@@ -1,4 +1,4 @@
-"""A robot that touches itself, or its second arm: two of its frames coincide."""
+"""Robot that touches itself, or its second arm: two of its frames coincide."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .fixed_point import FixedPoint
 
 @dataclass(frozen=True, eq=False)
 class SelfTouch(FixedPoint):
-    """The point of the frame is where a point of another frame of the robot is (`seen_from`; the base if None).
+    """Contact of a point of the frame with one of another frame of the robot (`seen_from`; the base if None).
     Nothing is read. Where their distance is known, and not zero, it is a ball bar (`BallBar`, with `seen_from`).
 
     Attributes:
@@ -33,30 +33,29 @@ class SelfTouch(FixedPoint):
     kind = "self_touch"
     group_columns: ClassVar[tuple[str, ...]] = ()
     looks_like = ""
-    described = ""
 
     @property
     def right(self) -> tuple[Slot, ...]:
-        """The point."""
+        """Measured point."""
         return (KNOWN,) if self.point is None else (Slot("point", (), point_frame(self.point)),)
 
     @property
     def targets(self) -> tuple[Slot, ...]:
-        """The point of the other frame."""
+        """Point of the other frame."""
         return (Slot("touched", (), point_frame(np.zeros(3) if self.target is None else self.target)),)
 
     @property
     def grouped(self) -> Slot | None:  # type: ignore[override]
-        """One point a group, where it is not known."""
+        """One point per group, where it is not known."""
         return None if self._known else Slot("touched", POINT)
 
     @property
     def shows_scale(self) -> bool:
-        """Two points of the robot that are known are a length that is known."""
+        """True if the touched point is known: both points then define a known length."""
         return self._known
 
     def shown(self, groups: Iterable[str]) -> np.ndarray:
-        """A point of the other frame that is known."""
+        """Return the conditions of a known point of the other frame."""
         return stays_point(np.zeros(3) if self.target is None else self.target) if self._known else np.zeros((0, 7))
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....errors import ZvenoError
 from .. import options
-from ..base import SAME_SIZE, Measurement, point_frame
+from ..base import SAME_SIZE
 from .fixed_point import FixedPoint
 
 
@@ -36,7 +36,7 @@ class Sockets(FixedPoint):
             raise ZvenoError("the distance of the sockets and its sigma must be positive")
 
     def constraints(self, groups: list[str]) -> list[tuple[str, str, float, float]]:
-        """Both sockets of a place."""
+        """Return the pair of sockets of every place with their distance."""
         places: dict[str, list[str]] = {}
         for group in dict.fromkeys(groups):
             places.setdefault(self.place_of(group), []).append(group)
@@ -47,17 +47,6 @@ class Sockets(FixedPoint):
             for b in sockets[i + 1 : i + 2]
         ]
 
-    @classmethod
-    def proposals(cls, distance: float) -> list[tuple[Measurement, str]]:
-        """Two sockets at one place."""
-        kind = cls(distance=distance)
-        apart = f"{1e3 * distance:.0f} mm apart, known to {1e3 * kind.sigma_distance:.2g} mm"
-        return [(kind, f"touches of two sockets {apart}")]
-
-    def imagined_targets(self, points: np.ndarray, goals: np.ndarray) -> list[np.ndarray]:
-        """Both sockets."""
-        return [point_frame(goal) for goal in goals]
-
     def shown(self, groups: Iterable[str]) -> np.ndarray:
-        """Their distance shows how large the robot is."""
+        """Return the condition of their distance, which determines the robot's size."""
         return SAME_SIZE

@@ -1,4 +1,4 @@
-"""Tilts of the tool: an inclinometer or accelerometer at rest, which needs nothing beside the robot."""
+"""Tool tilt: an inclinometer or accelerometer at rest, which needs no external equipment."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....kernels.math import atan2, cos, sin, sqrt
+from ....kernels.ops import atan2, cos, sin, sqrt
 from ....spatial.transforms import transform
 from .. import options
 from ..base import KNOWN, Measurement, Mistake, Noise, Slot, Spelling
@@ -18,13 +18,13 @@ from .direction import angle_across
 
 @dataclass(frozen=True, eq=False)
 class Tilt(Measurement):
-    """Which way is up, seen from the frame. Readings: (n, 2) rad, the frame turned about x by the first angle and
+    """Direction of up, seen from the frame. Readings: (n, 2) rad, the frame turned about x by the first angle and
     then, with it, about y by the second: up is (−sin b, sin a cos b, cos a cos b) in the frame's axes.
 
-    The world's z axis points up. Lengths, and turns about the vertical, cannot be seen.
+    The world's z axis points up. Lengths, and rotations about the vertical, are not observable.
 
     Attributes:
-        unknown_mount: whether it is estimated how the instrument is turned against the frame.
+        unknown_mount: whether the orientation of the instrument in the frame is estimated.
     """
 
     unknown_mount: bool = field(default=False, metadata=options.FLAG)
@@ -32,36 +32,35 @@ class Tilt(Measurement):
     kind = "tilt"
     n_data = 2
     noises: ClassVar[tuple[Noise, ...]] = (Noise("tilt", slice(0, 2), "rad", 1e-3, slice(0, 2)),)
-    columns = angular = ("tilt_x", "tilt_y")
+    columns: ClassVar[tuple[str, ...]] = ("tilt_x", "tilt_y")
+    angular: ClassVar[tuple[str, ...]] = columns
     spellings: ClassVar[tuple[Spelling, ...]] = ((r"(?:tilt|incl|inclination)_?([xy])", lambda m: f"tilt_{m[1]}"),)
     looks_like = "readings of an inclinometer: # kind = tilt"
-    instrument = "inclinometer"
-    described = "tilts of the tool by an inclinometer"
 
     @property
     def right(self) -> tuple[Slot, ...]:
-        """The instrument on the robot."""
+        """Instrument on the robot."""
         return (Slot("instrument", (3, 4, 5)) if self.unknown_mount else KNOWN,)
 
     @staticmethod
     def residual(P: np.ndarray, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The angle from up as read to up as predicted, along two axes across the former."""
+        """Return the angle from up as read to up as predicted, along two axes across the former."""
         up = np.array([-sin(y[1]), sin(y[0]) * cos(y[1]), cos(y[0]) * cos(y[1])])
         return angle_across(up, P[2, :3])
 
     @staticmethod
     def reading(P: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Both angles."""
+        """Return both angles."""
         x, y, z = P[..., 2, 0], P[..., 2, 1], P[..., 2, 2]
         return np.stack([atan2(y, z), atan2(-x, sqrt(y * y + z * z))], axis=-1)
 
     def mistakes(self) -> Iterator[Mistake]:
-        """The axes of the instrument swapped or reversed."""
+        """Generate errors of swapped or reversed instrument axes."""
         yield "the axes of the inclinometer were swapped", lambda y: y[:, ::-1]
         yield "tilts had the opposite sign", lambda y: -y
 
     def first_frames(self, rows: StartData) -> dict[int, np.ndarray]:
-        """How the instrument is turned."""
+        """Find the orientation of the instrument."""
         if not rows.find_right:
             return {}
         a, b = rows.y.T

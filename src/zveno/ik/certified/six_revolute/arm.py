@@ -18,14 +18,14 @@ be told apart gets at once (at 1e-7 rad from singular it then proved 9 of 9 pose
 
 @dataclass
 class Attempt:
-    """What came of a pose: its solutions, or why they are not proved."""
+    """Outcome of a pose: its solutions, or why they are not proved."""
 
     solutions: list[Isolated] | None
     bits: int = 0
     reasons: list[str] = field(default_factory=list)
 
     def precision(self) -> AbstractContextManager[None]:
-        """The precision at which it was proved."""
+        """Return the precision at which it was proved."""
         return precision(self.bits)
 
 
@@ -43,7 +43,7 @@ class SixRevolute:
         self._eliminations: dict[tuple[Template, int], Elimination] = {}
 
     def solve(self, target: Callable[[], Rigid]) -> Attempt:
-        """All solutions of one target; `target` gives it in balls of the precision of the moment."""
+        """Find all solutions of one target; `target` gives it in balls of the current precision."""
         reasons = []
         waiting = [(template, bits) for bits in PRECISIONS for template in self.templates]
         while waiting:
@@ -69,5 +69,5 @@ class SixRevolute:
 
 
 def loop_links(C: Sequence[Rigid], target: Rigid) -> list[Rigid]:
-    """L_0 … L_n−1 with L_0 Z_1 L_1 … L_n−1 Z_n = 1, of C_0 … C_n and a target."""
+    """Return L_0 … L_n−1 with L_0 Z_1 L_1 … L_n−1 Z_n = 1, of C_0 … C_n and a target."""
     return [product(product(C[-1], inverse(target)), C[0]), *C[1:-1]]

@@ -1,6 +1,6 @@
-"""From an interval of the scan angle to balls of all six angles, or to the proof that no solution is in it.
+"""Back-substitution: an interval of the scan angle to balls of all six angles, or to a proof of no solution.
 
-Every step is a necessary condition, so nothing is lost; whatever is proved unequal that must be equal refutes.
+Every step is a necessary condition, so nothing is lost; values proved unequal that must be equal refute.
 Angles stay pairs of cosine and sine until the end.
 """
 
@@ -36,7 +36,7 @@ FULL_RANK = 1e-9
 
 
 def candidates(system: System) -> list[list[arb]]:
-    """Balls of the six joint angles that together hold every solution."""
+    """Return balls of the six joint angles that together hold every solution."""
     found: list[list[arb]] = []
     template = system.template
     for y in real_roots(system.polynomial()):
@@ -54,7 +54,7 @@ def candidates(system: System) -> list[list[arb]]:
 
 
 def _other_angles(system: System, scanned: Pair) -> list[tuple[Pair, Pair]]:
-    """The two other angles among y2, y3, y4 that can go with the scan angle."""
+    """Return the two other angles among y2, y3, y4 that can go with the scan angle."""
     M = system.at(*scanned)
     try:
         v = _kernel_vector(M)
@@ -67,7 +67,7 @@ def _other_angles(system: System, scanned: Pair) -> list[tuple[Pair, Pair]]:
 
 
 def _kernel_vector(M: arb_mat) -> list[arb]:
-    """The vector of which every kernel vector of M is a multiple; the rank must be proved to be 11 or more."""
+    """Return the vector of which every kernel vector of M is a multiple; prove that the rank is at least 11."""
     free = int(np.argmax(abs(np.linalg.svd(middles(M), full_matrices=False)[2][-1])))
     R = mixing(SIZE - 1, M.nrows(), 3) * M
     entries, others = R.entries(), [j for j in range(SIZE) if j != free]
@@ -87,7 +87,7 @@ def _kernel_vector(M: arb_mat) -> list[arb]:
 
 
 def _half_angles(V: Sequence[Sequence[arb]]) -> tuple[Pair, Pair] | None:
-    """Two angles from a kernel vector V (4, 3), or None where it is proved not to be made of monomials."""
+    """Return two angles from a kernel vector V (4, 3), or None if it is proved not to consist of monomials."""
     F = np.array([[float(x.mid()) for x in row] for row in V])
     _, i, j = max((F[i, j] ** 2 + F[i + 1, j] ** 2, i, j) for i in range(3) for j in range(3))
     first, u = _doubled(V[i][j], V[i + 1][j])
@@ -103,7 +103,7 @@ def _half_angles(V: Sequence[Sequence[arb]]) -> tuple[Pair, Pair] | None:
 
 
 def _doubled(u: arb, v: arb) -> tuple[Pair, Pair]:
-    """(cos, sin) of the angle whose half has cosine : sine = u : v, and of the half."""
+    """Return (cos, sin) of the angle whose half has cosine : sine = u : v, and of the half."""
     square = u * u + v * v
     if square.contains(0):
         raise NotProved("a half angle is not determined")
@@ -112,7 +112,7 @@ def _doubled(u: arb, v: arb) -> tuple[Pair, Pair]:
 
 
 def _second_level(system: System, scanned: Pair) -> list[tuple[Pair, Pair]]:
-    """The same where kernels have several dimensions: one more polynomial, of the first of the two angles."""
+    """Return the same for kernels of several dimensions: by one more polynomial, of the first of the two angles."""
     B = _in_first_angle(system, scanned)
     W = mixing(3, system.n, 11)
     R = [W * b for b in B]
@@ -132,7 +132,7 @@ def _second_level(system: System, scanned: Pair) -> list[tuple[Pair, Pair]]:
 
 
 def _in_first_angle(system: System, scanned: Pair) -> list[arb_mat]:
-    """Coefficients of 1, cos, sin of the first angle, each (n, 3) over c², cs, s² of the second."""
+    """Return coefficients of 1, cos, sin of the first angle, each (n, 3) over c², cs, s² of the second."""
     c, s = scanned
     E0, E1, E2 = system.equations
     n = system.n
@@ -169,7 +169,7 @@ def _from_one_equation(K: arb_mat) -> list[Pair]:
 
 
 def linear_in_pair(a: arb, b: arb, g: arb) -> list[Pair]:
-    """All (cos, sin) with a cos + b sin = g: two, or none where that is proved."""
+    """Return all (cos, sin) with a cos + b sin = g: two, or none where that is proved."""
     square = a * a + b * b
     if square.contains(0):
         raise NotProved("an angle is free")
@@ -183,7 +183,7 @@ def linear_in_pair(a: arb, b: arb, g: arb) -> list[Pair]:
 
 
 def _outer_angles(system: System, middle_angles: Sequence[Pair]) -> list[tuple[Pair, Pair, Pair]]:
-    """All (y0, y1, y5) that can go with y2, y3, y4: at most two; an empty list is a proof of none."""
+    """Return all (y0, y1, y5) that can go with y2, y3, y4: at most two; an empty list is a proof of none."""
     M = system.M
     A, B = inverse(M[0]), inverse(M[1])
     C = M[2]
@@ -210,7 +210,7 @@ def _outer_angles(system: System, middle_angles: Sequence[Pair]) -> list[tuple[P
 
 
 def _equations_of_first(A, B, C) -> list[tuple[arb, arb, arb]]:
-    """Four equations a cos y0 + b sin y0 = g: heights, squares and products that y1 does not change."""
+    """Return four equations a cos y0 + b sin y0 = g: heights, squares and products that y1 does not change."""
     l0, p0, l1, p1 = column(A, 2), column(A, 3), column(C, 2), column(C, 3)
     shift = column(B, 3)
     t = [dot(column(B, j), shift) for j in range(3)]
@@ -224,7 +224,7 @@ def _equations_of_first(A, B, C) -> list[tuple[arb, arb, arb]]:
 
 
 def _first_angles(equations: list[tuple[arb, arb, arb]]) -> list[Pair]:
-    """y0 from two equations if they are proved independent, else from the largest one."""
+    """Solve y0 from two equations if they are proved independent, else from the largest one."""
 
     def determinant(pair):
         (a, b, _), (c, d, _) = pair
@@ -240,7 +240,7 @@ def _first_angles(equations: list[tuple[arb, arb, arb]]) -> list[Pair]:
 
 
 def _aligning(l: Sequence[arb], l1: Sequence[arb], p: Sequence[arb], p1: Sequence[arb]) -> Pair:
-    """(cos, sin) of y1 with Rz(−y1) l = l1 and Rz(−y1) p = p1, from the larger of the two in the plane."""
+    """Return (cos, sin) of y1 with Rz(−y1) l = l1 and Rz(−y1) p = p1, from the larger of the two in the plane."""
     of_direction, of_position = l[0] * l[0] + l[1] * l[1], p[0] * p[0] + p[1] * p[1]
     larger = of_direction.mid() > of_position.mid()
     (u, w, square) = (l, l1, of_direction) if larger else (p, p1, of_position)

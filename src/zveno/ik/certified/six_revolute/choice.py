@@ -1,4 +1,4 @@
-"""Which templates an arm is proved by: a choice in floats and by trial that proves nothing."""
+"""Choice of templates to prove an arm by: in floats and by trial, it proves nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VANISHING = 1e-11
 
 
 def chosen_templates(constants: Callable[[], Sequence[Rigid]], floats: np.ndarray, seed: int = 0) -> list[Template]:
-    """The best templates of an arm in the order in which they are tried.
+    """Choose the best templates of an arm in the order in which they are tried.
 
     Args:
         constants: gives C_0 … C_6 in balls of the precision of the moment.
@@ -49,7 +49,7 @@ def chosen_templates(constants: Callable[[], Sequence[Rigid]], floats: np.ndarra
 def _tried(
     constants: Callable[[], Sequence[Rigid]], templates: Sequence[Template], q: np.ndarray
 ) -> list[Template]:
-    """Those that find candidates of a random pose first, the narrowest candidates before others."""
+    """Order templates: first those that find candidates of a random pose, the narrowest first."""
     keys = {}
     with precision(TRIAL_BITS):
         C = constants()

@@ -26,7 +26,7 @@ WIDER = 1.0001
 
 
 def real_roots(c: Sequence[acb]) -> list[arb]:
-    """Balls of the circle that together hold every real root of p(y) = c_0 + 2 Re Σ c_m e^(imy).
+    """Return balls of the circle that together hold every real root of p(y) = c_0 + 2 Re Σ c_m e^(imy).
 
     A cell of radius r is dropped where |p| > |p'| r + |p''| r²/2 + |p'''| r³/6 + B4 r⁴/24 + error at its middle (B4
     bounds the fourth derivative), and p is monotone on it where the same holds of p'.
@@ -53,7 +53,7 @@ def real_roots(c: Sequence[acb]) -> list[arb]:
 
 
 def _narrowed(cells: list[tuple[float, float, float]], middle: np.ndarray, error: float) -> np.ndarray:
-    """Monotone cells (y, r, slope) in which p changes its sign, or may, each with a good guess of its root.
+    """Return monotone cells (y, r, slope) in which p changes its sign, or may, each with a good guess of its root.
 
     Cells overlap by far more than their ends are rounded by.
     """
@@ -75,7 +75,7 @@ def _narrowed(cells: list[tuple[float, float, float]], middle: np.ndarray, error
 
 
 def _cells(middle: np.ndarray, errors: list[float], fourth: float):
-    """Cells in floats: on which p is monotone, with the least |p'|, and those for balls to decide."""
+    """Return cells in floats: those where p is monotone, with the least |p'|, and those for balls to decide."""
     m = np.arange(len(middle))
     y = (np.arange(START) + 0.5) * (2 * np.pi / START) - np.pi
     r = np.pi / START * WIDER
@@ -113,13 +113,13 @@ class _Polynomial:
         self.weighted: list[acb_poly] = [acb_poly([x * m**k for m, x in enumerate(doubled)]) for k in range(4)]
 
     def derivatives(self, y: arb, n: int) -> list[arb]:
-        """p, p', … at a ball, n of them."""
+        """Return p, p', … at a ball, n of them."""
         z = acb(y.cos(), y.sin())
         sums = [weighted(z) for weighted in self.weighted[:n]]
         return [(x.real, -x.imag, -x.real, x.imag)[k] for k, x in enumerate(sums)]
 
     def root_in(self, y: arb, r: arb, slope: arb, guess: arb | None = None) -> arb | None:
-        """A ball of the root in the cell y ± r, on which |p'| ≥ slope > 0; None if there is none.
+        """Return a ball of the root in the cell y ± r, on which |p'| ≥ slope > 0; None if there is none.
 
         Any root is within |p(m)| / slope of any m of the cell; Newton's iteration finds a good m.
         """
@@ -139,7 +139,7 @@ class _Polynomial:
         return m + around_zero(float((self.derivatives(m, 1)[0].abs_upper() / slope).abs_upper()))
 
     def cut(self, cells: list[tuple[arb, arb]], fourth: arb) -> list[arb | None]:
-        """The same where floats do not suffice. Cells too small to be cut are returned whole."""
+        """Isolate roots in cells for which floats do not suffice. Cells too small to be cut are returned whole."""
         roots: list[arb | None] = []
         whole: list[tuple[arb, arb]] = []
         seen, least = 0, arb(2) ** (-(ctx.prec // 3))
@@ -165,7 +165,7 @@ class _Polynomial:
 
 
 def _joined(cells: list[tuple[arb, arb]]) -> list[arb]:
-    """Overlapping cells as one ball."""
+    """Join overlapping cells to one ball."""
     intervals: list[tuple[arb, arb]] = []
     for y, r in sorted(cells, key=lambda cell: cell[0].mid()):
         low, high = (y - r).lower(), (y + r).upper()

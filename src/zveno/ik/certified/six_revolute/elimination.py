@@ -28,7 +28,7 @@ Axis = tuple[list[arb], list[arb]]
 
 @dataclass(frozen=True)
 class Template:
-    """Where the loop is cut, in which direction it is walked, and which of y2, y3, y4 is the scan angle."""
+    """Cut of the loop, direction in which it is walked, and which of y2, y3, y4 is the scan angle."""
 
     order: tuple[int, ...]
     backwards: bool
@@ -40,7 +40,7 @@ class Template:
         return next(j for j, joint in enumerate(self.order) if (joint + self.backwards) % 6 == 0)
 
     def links(self, L: Sequence[Rigid]) -> list[Rigid]:
-        """M0 … M5 of L0 … L5, L0 with the inverse of the target."""
+        """Return M0 … M5 of L0 … L5, L0 with the inverse of the target."""
         if self.backwards:
             return [flipped(inverse(L[(joint + 1) % 6])) for joint in self.order]
         return [L[joint] for joint in self.order]
@@ -55,12 +55,12 @@ class Elimination:
     """
 
     def __init__(self, template: Template, L: Sequence[Rigid]):
-        self.template = template
+        self.template: Template = template
         self._links = template.links(L)
         self._first_pair_fixed = template.target_at >= 2
 
     def system(self, L0: Rigid) -> System:
-        """The system of a target; L0 holds its inverse."""
+        """Return the system of a target; L0 holds its inverse."""
         t = self.template
         M = list(self._links)
         M[t.target_at] = flipped(inverse(L0)) if t.backwards else L0
@@ -79,7 +79,7 @@ class Elimination:
 
 @dataclass(frozen=True)
 class Annihilator:
-    """N (n, 14), exact; N Q_0 (n, 1); and bounds of |N Q m| for all |m_j| ≤ 1, one a row."""
+    """N (n, 14), exact; N Q_0 (n, 1); and bounds of |N Q m| for all |m_j| ≤ 1, one per row."""
 
     N: arb_mat
     offset: arb_mat
@@ -87,7 +87,7 @@ class Annihilator:
 
 
 def _annihilator(M: Sequence[Rigid]) -> Annihilator:
-    """Rows that annihilate what y0 and y1 multiply, up to what is bounded."""
+    """Return rows that annihilate the terms of y0 and y1, up to bounded errors."""
     Q = (_bilinear() * arb_mat(_right_samples(inverse(M[0]), inverse(M[1])))).transpose()
     rows, columns = _pivots(middles(Q)[:, 1:])
     rest = [i for i in range(N_FEATURES) if i not in rows]
@@ -138,11 +138,11 @@ class System:
         ]
 
     def at(self, c: arb, s: arb) -> arb_mat:
-        """M(y)."""
+        """Return M(y)."""
         return self.E[0] + self.E[1] * c + self.E[2] * s
 
     def polynomial(self) -> list[acb]:
-        """Harmonics 0 … 12 of det(W M(y)), W fixed."""
+        """Return harmonics 0 … 12 of det(W M(y)), W fixed."""
         E = self.E
         if 2 * self.n != SIZE:
             W = mixing(SIZE, 2 * self.n, 1)
@@ -152,7 +152,7 @@ class System:
 
 
 def _preconditioned_determinant(A: arb_mat) -> arb:
-    """det A = det(X A) / det X with X near the inverse of the middle: elimination on wide balls loses too much."""
+    """Return det A = det(X A) / det X, X near the inverse of the middle: wide balls lose too much otherwise."""
     try:
         X = exact_matrix(np.linalg.inv(middles(A)))
         return (X * A).det() / X.det()
@@ -162,12 +162,12 @@ def _preconditioned_determinant(A: arb_mat) -> arb:
 
 @lru_cache(maxsize=64)
 def nodes(n: int, bits: int) -> list[tuple[arb, arb]]:
-    """(cos, sin) of 2πk/n."""
+    """Return (cos, sin) of 2πk/n."""
     return [(arb.cos_pi_fmpq(fmpq(2 * k, n)), arb.sin_pi_fmpq(fmpq(2 * k, n))) for k in range(n)]
 
 
 def harmonics(values: Sequence[arb]) -> list[acb]:
-    """Fourier coefficients c_0 … c_(n−1)/2 of a trigonometric polynomial from its values at n nodes, n odd."""
+    """Return Fourier coefficients c_0 … c_(n−1)/2 of a trigonometric polynomial from values at n nodes, n odd."""
     n = len(values)
     F = _fourier(n, ctx.prec) * arb_mat(n, 1, list(values))
     half = (n + 1) // 2
@@ -182,7 +182,7 @@ def _fourier(n: int, bits: int) -> arb_mat:
 
 
 def _features(axis: Axis) -> list[arb]:
-    """Fourteen quantities of an axis, in which cosines and sines of each angle are linear (Raghavan and Roth)."""
+    """Return fourteen quantities of an axis, linear in cosines and sines of each angle (Raghavan and Roth)."""
     l, p = axis
     pp, lp = dot(p, p), dot(l, p)
     moment = [l[1] * p[2] - l[2] * p[1], l[2] * p[0] - l[0] * p[2], l[0] * p[1] - l[1] * p[0]]
@@ -190,7 +190,7 @@ def _features(axis: Axis) -> list[arb]:
 
 
 def _quarter_turns(axis: Axis) -> list[Axis]:
-    """An axis turned about z by 0, π and π/2: the three angles everything is sampled at."""
+    """Return an axis turned about z by 0, π and π/2: the three angles everything is sampled at."""
     (a, b, c), (x, y, z) = axis
     return [([a, b, c], [x, y, z]), ([-a, -b, c], [-x, -y, z]), ([-b, a, c], [-y, x, z])]
 
@@ -200,7 +200,7 @@ def _through(M: Rigid, axis: Axis) -> Axis:
 
 
 def _left_samples(M: Sequence[Rigid]) -> list[list[arb]]:
-    """(27, 14) over y2, y3, y4 at 0, π, π/2: features of the last axis seen through M2 … M5."""
+    """Return (27, 14) over y2, y3, y4 at 0, π, π/2: features of the last axis seen through M2 … M5."""
     samples = {}
     for c, axis4 in enumerate(_quarter_turns((column(M[5], 2), column(M[5], 3)))):
         for b, axis3 in enumerate(_quarter_turns(_through(M[4], axis4))):
@@ -210,7 +210,7 @@ def _left_samples(M: Sequence[Rigid]) -> list[list[arb]]:
 
 
 def _right_samples(A: Rigid, B: Rigid) -> list[list[arb]]:
-    """(9, 14) over −y0, −y1 at 0, π, π/2: the same axis seen from the other end."""
+    """Return (9, 14) over −y0, −y1 at 0, π, π/2: the same axis seen from the other end."""
     first = _quarter_turns((column(A, 2), column(A, 3)))
     return [_features(axis) for axis0 in first for axis in _quarter_turns(_through(B, axis0))]
 
@@ -223,7 +223,7 @@ _HALF_ANGLE = np.array([[1.0, 0, 0], [-1, -1, 2], [0, 1, 0]])
 
 @lru_cache(maxsize=3)
 def _to_coefficients(scan: int) -> arb_mat:
-    """(27, 27): samples over y2, y3, y4 to (1, cos, sin of the scan angle) × nine half-angle monomials."""
+    """Return (27, 27): samples over y2, y3, y4 to (1, cos, sin of the scan angle) × nine half-angle monomials."""
     maps = [_HALF_ANGLE] * 3
     maps[scan] = _TRIGONOMETRIC
     K = np.moveaxis(np.einsum("ai,bj,ck->abcijk", *maps), scan, 0).reshape(27, 27)
@@ -237,12 +237,12 @@ def _bilinear() -> arb_mat:
 
 @lru_cache(maxsize=64)
 def mixing(rows: int, columns: int, seed: int) -> arb_mat:
-    """A fixed matrix of small binary fractions."""
+    """Return a fixed matrix of small binary fractions."""
     return exact_matrix(np.random.default_rng(seed).integers(-8, 9, (rows, columns)) / 8.0)
 
 
 def _pivots(A: np.ndarray) -> tuple[list[int], list[int]]:
-    """Rows and columns of a regular block of a float matrix, by complete pivoting: a choice, not a claim."""
+    """Return rows and columns of a regular block of a float matrix, by complete pivoting: a choice, not a proof."""
     A, rows, columns = A.copy(), [], []
     top = abs(A).max()
     for _ in range(min(A.shape)):

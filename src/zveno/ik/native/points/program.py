@@ -3,9 +3,9 @@
     goal → polynomial of the third coordinate at 32 angles → cells with one zero each
     → for every zero: the other coordinates → for every candidate: Newton's method, judgement → sorted rows
 
-Where the point is that of a wrist, every zero has its angles too, twice, and what is asked for is a pose. A third
-joint that slides is ℓ tan(θ/2), and what lies at θ = π is no solution.
-The functions are those of `zveno.ik.closed_form.point_forms`. What is not sure is left to the careful way, as in
+If the point is that of a wrist, every zero has its angles too, twice, and a pose is requested. A third
+joint that slides is ℓ tan(θ/2), and θ = π is not a solution.
+The functions are those of `zveno.ik.closed_form.point_forms`. Uncertified poses fall back, as in
 `zveno.ik.native.six_revolute.program`.
 """
 
@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from ....kernels.math import abs as absolute
-from ....kernels.math import cos, less, less_equal, logical_and, logical_not, logical_or, select, sin
-from ....kernels.structured.build import Builder
-from ....kernels.structured.parts import Rows
+from ....kernels.builder import Builder, Rows
+from ....kernels.ops import abs as absolute
+from ....kernels.ops import cos, less, less_equal, logical_and, logical_not, logical_or, sin, where
 from ...closed_form.point_forms import FURTHEST
 from ...closed_form.point_forms import candidates as candidates_at
 from ...closed_form.point_forms import polynomial as polynomial_at
@@ -27,16 +26,16 @@ from ...closed_form.sliding_arms import wrist
 from ...six_revolute import roots
 from ...targets import place
 from ..candidates import is_listed, judged_candidates, no_candidates, numbered
-from ..program import as_it_is, put_in_order, tell_in_order
+from ..program import as_it_is, limits_input, own_limits, put_in_order, tell_in_order
 from ..six_revolute.elimination import cautious
 from ..six_revolute.search import isolate, refine
 from ..verdicts import N_ROW
 from .tables import PointsClass, PointsTables
 
 MOST_STEPS = 6
-"""Newton steps at most; what comes from a simple zero needs one or two."""
+"""Maximum number of Newton steps; candidates of a simple zero need one or two."""
 MOST_ZEROS = 4
-"""Of a trigonometric polynomial of degree two."""
+"""Maximum number of zeros of a trigonometric polynomial of degree two."""
 CLEAR = 1e-6
 """Margin of a wrist from which on its branches exist beyond doubt: zeros are known to `search.SETTLED`."""
 N_TOLD = 3
@@ -44,20 +43,24 @@ N_TOLD = 3
 
 
 def all_solutions(program: Builder, arm: PointsTables) -> None:
-    """answer (branches + 1, 8) of a pose T (4, 4): rows as in `zveno.ik.native.program`."""
+    """Write answer (branches + 1, 8) of a pose T (4, 4): rows as in `zveno.ik.native.program`."""
     T = program.input("T", (4, 4), 16)
     answer = program.output("answer", (arm.of_class.n_branches + 1, N_ROW), N_ROW)
-    put_in_order(program, arm.of_class, *_judged(program, arm, T), answer)
+    limits = limits_input(program, arm.of_class)
+    put_in_order(program, arm.of_class, *_judged(program, arm, T, limits), answer)
 
 
 def on_controller(program: Builder, arm: PointsTables) -> None:
-    """q (branches, n) of a pose T (4, 4), count and status, as in `zveno.ik.native.program.on_controller`."""
+    """Write q (branches, n) of a pose T (4, 4), count and status, as in `zveno.ik.native.program.on_controller`."""
     T = program.input("T", (4, 4), 16)
-    tell_in_order(program, arm.of_class, *_judged(program, arm, T, in_doubt=True), None, None)
+    judged = _judged(program, arm, T, own_limits(program, arm), in_doubt=True)
+    tell_in_order(program, arm.of_class, *judged, None, None)
 
 
-def _judged(program: Builder, arm: PointsTables, T: Rows, in_doubt: bool = False) -> tuple[Rows, Rows]:
-    """Rows of the answer, and keys, of all candidates of a pose; of a pose in doubt too, or of none then."""
+def _judged(
+    program: Builder, arm: PointsTables, T: Rows, limits: Rows, in_doubt: bool = False
+) -> tuple[Rows, Rows]:
+    """Write rows of the answer, and keys, of all candidates of a pose; of ambiguous poses only if `in_doubt`."""
     kind = arm.of_class
     numbers = program.table("arm", arm.row)
     widths = (("target", 12), ("goal", 3), ("turn", 9), ("rigid", 1))
@@ -69,13 +72,13 @@ def _judged(program: Builder, arm: PointsTables, T: Rows, in_doubt: bool = False
         values[i] = program.step(partial(sampled, kind), numbers[0], goal[0], points[i])
     c[0] = program.step(cautious, values[0, roots.SAMPLES])
     candidates, state = _candidates(program, kind, numbers, goal, turn, c, in_doubt)
-    return judged_candidates(program, kind, numbers, target, rigid, candidates, state, MOST_STEPS, in_doubt)
+    return judged_candidates(program, kind, numbers, limits, target, rigid, candidates, state, MOST_STEPS, in_doubt)
 
 
 def _candidates(
     program: Builder, kind: PointsClass, numbers: Rows, goal: Rows, turn: Rows, c: Rows, in_doubt: bool
 ) -> tuple[Rows, Rows]:
-    """Candidates, and one row with their number and whether there may be others."""
+    """Write candidates, and one row with their number and whether there may be others."""
     cells = isolate(program, c, in_doubt)
     n = kind.n_candidates
     candidates = program.scratch("candidates", kind.n_branches + 1, kind.n)
@@ -95,9 +98,8 @@ def _candidates(
 
 
 def seen_from_arm(kind: PointsClass, row: Any, T: Any) -> Any:
-    """The target (3, 4) for judgement, the goal (3,) of the closed form, the turn (9,) that a wrist completes, and
-    whether T is rigid.
-    """
+    """Return the target (3, 4) for evaluation, the goal (3,) of the closed form, the turn (9,) that a wrist
+    completes, and whether T is rigid."""
     arm, T = kind.numbers(row), T.reshape(4, 4)
     target, off = place(T, arm.before, 1.0 / arm.length)
     turn, goal = arm.before[:, :3] @ T[:3, :3], arm.before[:, :3] @ T[:3, 3] + arm.before[:, 3]
@@ -108,18 +110,18 @@ def seen_from_arm(kind: PointsClass, row: Any, T: Any) -> Any:
 
 
 def sampled(kind: PointsClass, row: Any, goal: Any, cs: Any) -> Any:
-    """The polynomial at an angle (cos, sin)."""
+    """Evaluate the polynomial at an angle (cos, sin)."""
     arm = kind.numbers(row)
     return polynomial_at(arm.h, arm.a, arm.start, goal, cs, kinds=kind.region, special=kind.special)
 
 
 def no_candidates_beyond(doubt: Any, count: Any) -> Any:
-    """No candidates yet, and whether there may be others: more zeros than a polynomial of degree two has, too."""
+    """Return no candidates yet, and whether there may be others: also if zeros exceed those of degree two."""
     return no_candidates(np.array([logical_or(doubt[0], less(MOST_ZEROS + 0.5, count[0]))]))
 
 
 def at_zero(kind: PointsClass, row: Any, goal: Any, turn: Any, zero: Any) -> Any:
-    """Candidates (n_candidates, n) of a zero in chain units, and what is told of each, (n_candidates, N_TOLD)."""
+    """Return candidates (n_candidates, n) of a zero in chain units, and their checks, (n_candidates, N_TOLD)."""
     arm, cs = kind.numbers(row), np.array([cos(zero[0]), sin(zero[0])])
     points, margins = candidates_at(arm.h, arm.a, arm.start, goal, cs, kinds=kind.region, special=kind.special)
     rows, told = [], []
@@ -141,7 +143,7 @@ def at_zero(kind: PointsClass, row: Any, goal: Any, turn: Any, zero: Any) -> Any
 
 
 def accepted(kind: PointsClass, told: Any, zero: Any, state: Any) -> Any:
-    """The row where a candidate goes, the last if it is none, and the state after it."""
+    """Return the row where a candidate goes, the last if it is rejected, and the state after it."""
     count, doubt = state
     exists, clear, at_infinity = told
     last, (_, inside, zero_clear) = float(kind.n_branches), zero
@@ -150,4 +152,4 @@ def accepted(kind: PointsClass, told: Any, zero: Any, state: Any) -> Any:
     full = less_equal(last, count)
     kept = logical_and(exists, logical_not(full))
     doubt = logical_or(doubt, logical_or(logical_not(sure), logical_and(exists, full)))
-    return select(kept, count, last), np.array([count + kept, doubt])
+    return where(kept, count, last), np.array([count + kept, doubt])

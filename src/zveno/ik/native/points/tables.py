@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ...checks.judgement import orientable
 from ...closed_form.other_forms import PointsForm, WristForm
 from ...ik_problem import IkProblem
@@ -20,17 +22,16 @@ solutions a zero."""
 
 
 class Numbers(NamedTuple):
-    """What the program reads of an arm; numbers or traced.
+    """Parameters of an arm that the program reads; numbers or traced.
 
     Attributes:
         before: C_0⁻¹, (3, 4).
-        links: what stands between the joints, (n − 1, 3, 4), lengths over `length`.
+        links: transforms between the joints, (n − 1, 3, 4), lengths over `length`.
         tool: C_n, (3, 4), lengths over `length`.
-        lower, upper, middle: limits, and what turning coordinates are brought nearest to, (n,), in chain units.
         length: of the arm, m.
         scale, origin, h, a, start: of the closed form, see `zveno.ik.closed_form.point_forms.PointForm`.
-        units: what its coordinates are multiplied by to be in chain units, (3,).
-        after: where the last link with all coordinates zero is seen from the frame, (3, 4); of a wrist, else empty.
+        units: factors from its coordinates to chain units, (3,).
+        after: pose of the last link with all coordinates zero in the frame, (3, 4); of a wrist, else empty.
         center: the point where its axes meet, (3,), with all coordinates zero.
         axes, across: directions of all axes and unit vectors across them, (6, 3).
     """
@@ -38,9 +39,6 @@ class Numbers(NamedTuple):
     before: Any
     links: Any
     tool: Any
-    lower: Any
-    upper: Any
-    middle: Any
     length: Any
     scale: Any
     origin: Any
@@ -56,14 +54,14 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class PointsClass:
-    """What determines the program: arms that differ in numbers only share it.
+    """Class of arms with one program: they differ in numbers only.
 
     Attributes:
-        kinds: one letter a joint: R turns, P slides; three bring the point, three more are a wrist.
-        special: whether the point has two solutions for a zero of the polynomial.
+        kinds: one letter per joint: R revolute, P prismatic; three move the point, three more are a wrist.
+        special: True if the point has two solutions for a zero of the polynomial.
         task: the position, or a pose by a wrist.
-        oriented: whether signs of det J must cancel, see `zveno.ik.checks.orientation`.
-        bounds: within which nothing is sure.
+        oriented: True if signs of det J must cancel, see `zveno.ik.checks.orientation`.
+        bounds: bounds within which nothing is certified.
     """
 
     kinds: str
@@ -84,31 +82,31 @@ class PointsClass:
 
     @property
     def has_wrist(self) -> bool:
-        """Whether there are joints behind those."""
+        """True if a wrist follows the first three joints."""
         return self.n > N_REGION
 
     @property
     def n_branches(self) -> int:
-        """How many solutions there can be."""
+        """Maximum number of solutions."""
         return 2 * MOST_POINTS if self.has_wrist else MOST_POINTS
 
     @property
     def n_candidates(self) -> int:
-        """How many solutions belong to a zero of the polynomial."""
+        """Number of solutions per zero of the polynomial."""
         return (2 if self.special else 1) * (2 if self.has_wrist else 1)
 
     @property
     def shapes(self) -> Numbers:
         """Shapes of the numbers of an arm."""
-        rigid, three, square, coordinates = (3, 4), (3,), (3, 3), (self.n,)
+        rigid, three, square = (3, 4), (3,), (3, 3)
         wrist = (rigid, three, (6, 3), (6, 3)) if self.has_wrist else ((0,),) * 4
         return Numbers(
-            *(rigid, (self.n - 1, 3, 4), rigid, coordinates, coordinates, coordinates, ()),
+            *(rigid, (self.n - 1, 3, 4), rigid, ()),
             *((), three, square, square, three, three, *wrist),
         )
 
     def numbers(self, row: Any) -> Numbers:
-        """The numbers of an arm from its row of the table."""
+        """Return the numbers of an arm from its row of the table."""
         return Numbers(*parts_of(row, self.shapes))
 
 
@@ -118,20 +116,20 @@ class PointsTables(Tables):
 
     of_class: PointsClass
     numbers: Numbers
+    limits: np.ndarray
 
 
 def points_tables(problem: IkProblem, form: PointsForm | WristForm, bounds: Bounds = DOUBLE) -> PointsTables:
-    """The tables of three joints, or of six."""
+    """Make the tables of three joints, or of six."""
     region = form.region
-    lower, upper, middle, length = problem.judging
     before, after = problem.end_transforms
     wrist: tuple[Any, ...] = ((),) * 4
     if isinstance(form, WristForm):
         wrist = (after @ form.end_inverse)[:3], region.start / region.scale + region.origin, form.h, form.e
     numbers = Numbers(
-        *(before[:3], links_between(problem), problem.tool, lower, upper, middle, length),
+        *(before[:3], links_between(problem), problem.tool, problem.length),
         *(region.scale, region.origin, region.h, region.a, region.start, region.units / problem.units[:N_REGION]),
         *wrist,
     )
     of_class = PointsClass(problem.kinds, region.special, problem.task, orientable(problem), bounds)
-    return PointsTables(of_class, numbers)
+    return PointsTables(of_class, numbers, problem.limits)

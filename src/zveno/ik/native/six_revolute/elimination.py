@@ -1,4 +1,4 @@
-"""From a pose to the polynomial of the scan angle: the functions of `zveno.ik.six_revolute.equations` in loops."""
+"""Polynomial of the scan angle for a pose: the functions of `zveno.ik.six_revolute.equations` in loops."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ....kernels.math import less, less_equal, select
-from ....kernels.structured.build import Builder
-from ....kernels.structured.parts import Rows
+from ....kernels.builder import Builder, Rows
+from ....kernels.ops import less, less_equal, where
 from ...six_revolute import roots
 from ...six_revolute.arm import N_EQUATIONS
 from ...six_revolute.equations import (
@@ -33,17 +32,17 @@ from .tables import SixRevoluteClass
 N_SAMPLES = 27
 """Three values of each of three angles."""
 RANK = N_FEATURES - N_EQUATIONS
-"""Of what is annihilated."""
+"""Rank of the annihilated part."""
 N_MIRRORS = sum(2 * (N_FEATURES - k) for k in range(RANK))
 """Numbers of all reflections."""
 NOISE_MARGIN = 8.0
-"""Another order of operations measures another noise: what is sure here must be so there."""
+"""Another order of operations measures another noise: results certified here must be so there."""
 MOST_NOISE = 1e-8
-"""Of a polynomial whose greatest sample is 1. Cancellation that leaves more has lost half of the digits."""
+"""Largest noise of a polynomial whose greatest sample is 1. Beyond it, cancellation has lost half of the digits."""
 
 
 def seen_from_arm(kind: SixRevoluteClass, row: Any, T: Any) -> Any:
-    """The target (3, 4) for judgement, that for elimination, and whether T is rigid."""
+    """Return the target (3, 4) for evaluation, that for elimination, and whether T is rigid."""
     arm, T = kind.numbers(row), T.reshape(4, 4)
     target, off = place(T, arm.before, 1.0 / arm.length)
     X = product(product(arm.before, T[:3]), arm.after)
@@ -53,7 +52,7 @@ def seen_from_arm(kind: SixRevoluteClass, row: Any, T: Any) -> Any:
 def eliminate(
     program: Builder, kind: SixRevoluteClass, numbers: Rows, features: Rows | None, X: Rows
 ) -> tuple[Rows, Rows]:
-    """E (36 rows of 12) of M(y) = E0 + cos y E1 + sin y E2, and the links (one row), of a target X.
+    """Write E (36 rows of 12) of M(y) = E0 + cos y E1 + sin y E2, and the links (one row), of a target X.
 
     `features` (27 rows of 14) are those of the last axis where they do not depend on the target.
     """
@@ -91,7 +90,7 @@ def eliminate(
 
 
 def polynomial(program: Builder, E: Rows) -> Rows:
-    """Its coefficients (one row), see `zveno.ik.six_revolute.roots.polynomial`."""
+    """Write the coefficients of the polynomial (one row), see `zveno.ik.six_revolute.roots.polynomial`."""
     points = program.table("points", roots.SAMPLE_POINTS)
     values, c = program.scratch("values", roots.SAMPLES, 1), program.scratch("c", 1, roots.N_COEFFICIENTS)
     with program.each(roots.SAMPLES) as i:
@@ -101,44 +100,44 @@ def polynomial(program: Builder, E: Rows) -> Rows:
 
 
 def cautious(values: Any) -> Any:
-    """`zveno.ik.six_revolute.roots.polynomial` with more noise than is measured, which is a matter of rounding.
+    """Return `zveno.ik.six_revolute.roots.polynomial` with more noise than is measured, which depends on rounding.
 
-    From `MOST_NOISE` on, noise is infinite, so that nothing is sure.
+    From `MOST_NOISE` on, noise is infinite, so that nothing is certified.
     """
     c = roots.polynomial(values)
-    noise = select(less(c[-2], MOST_NOISE), NOISE_MARGIN * c[-2], np.inf)
+    noise = where(less(c[-2], MOST_NOISE), NOISE_MARGIN * c[-2], np.inf)
     return np.array([*c[:-2], noise, c[-1]])
 
 
 def seen_left(kind: SixRevoluteClass, row: Any, X: Any) -> Any:
-    """The links, and features (27, 14) over samples of y2, y3, y4, where the target is among M2 … M5."""
+    """Return the links, and features (27, 14) over samples of y2, y3, y4, for a target among M2 … M5."""
     arm = kind.numbers(row)
     links = placed(X.reshape(3, 4), arm.cut, arm.at, arm.backwards, (2, 3, 4, 5))
     return links, left_features(*links[2:])
 
 
 def annihilated(kind: SixRevoluteClass, row: Any, features: Any) -> Any:
-    """What is left (6,) of the features (14,) of a sample."""
+    """Return the rest (6,) of the features (14,) of a sample after annihilation."""
     arm = kind.numbers(row)
     return arm.annihilator @ features - arm.constant
 
 
 def seen_right(kind: SixRevoluteClass, row: Any, X: Any) -> Any:
-    """The links, the constant term (14,) and the reflections, where the target is in M0 or M1."""
+    """Return the links, the constant term (14,) and the reflections, for a target in M0 or M1."""
     arm = kind.numbers(row)
     links = placed(X.reshape(3, 4), arm.cut, arm.at, arm.backwards, (0, 1))
     return links, *to_annihilate(links)
 
 
 def seen_anywhere(kind: SixRevoluteClass, row: Any, X: Any) -> Any:
-    """The links, and features (27, 14) over samples of y2, y3, y4, wherever the target and a turning link are."""
+    """Return the links, and features (27, 14) over samples of y2, y3, y4, for any target and turning link."""
     arm = kind.numbers(row)
     links = placed(X.reshape(3, 4), arm.cut, arm.at, arm.backwards, range(6))
     return links, left_features(*links[2:])
 
 
 def to_annihilate(links: Any) -> Any:
-    """The constant term (14,) of the last axis seen through M0 and M1, and reflections that annihilate the rest."""
+    """Return the constant term (14,) of the last axis seen through M0 and M1, and reflections for the rest."""
     links = links.reshape(6, 3, 4)
     Q = right_features(links[0], links[1])
     mirrors = reflections(Q[1:].T)
@@ -146,7 +145,7 @@ def to_annihilate(links: Any) -> Any:
 
 
 def mirrored(constant: Any, mirrors: Any, features: Any) -> Any:
-    """What is left (6,) of the features (14,) of a sample."""
+    """Return the rest (6,) of the features (14,) of a sample after reflection."""
     pairs, at = [], 0
     for k in range(RANK):
         n = N_FEATURES - k
@@ -156,15 +155,15 @@ def mirrored(constant: Any, mirrors: Any, features: Any) -> Any:
 
 
 def of_scan_angle(kind: SixRevoluteClass, row: Any, left_out: Any) -> Any:
-    """Coefficients (3, 6, 9) of 1, cos, sin of the scan angle from samples (27, 6)."""
+    """Return coefficients (3, 6, 9) of 1, cos, sin of the scan angle from samples (27, 6)."""
     return coefficients(left_out.reshape(N_SAMPLES, N_EQUATIONS), kind.numbers(row).scan)
 
 
 def row_mixed(W: Any, SZ: Any) -> Any:
-    """A row of one of E0, E1, E2."""
+    """Return a row of one of E0, E1, E2."""
     return rows_mixed(W, SZ.reshape(-1, 2 * SIZE))
 
 
 def projected(E: Any, point: Any) -> Any:
-    """The determinant of M(y) at a point (cos y, sin y)."""
+    """Return the determinant of M(y) at a point (cos y, sin y)."""
     return determinant(E.reshape(3, SIZE, SIZE), point, size=SIZE)

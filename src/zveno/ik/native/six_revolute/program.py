@@ -16,33 +16,31 @@ from typing import Any
 
 import numpy as np
 
-from ....kernels.math import less, less_equal, logical_and, logical_not, logical_or, select
-from ....kernels.structured.build import Builder
-from ....kernels.structured.parts import Rows
-from ....kernels.structured.statements import Variable
+from ....kernels.builder import Builder, Rows
+from ....kernels.ops import less, less_equal, logical_and, logical_not, logical_or, where
+from ....kernels.program import Variable
 from ...six_revolute.back_substitution import SPURIOUS, better_from_root
 from ...six_revolute.equations import SIZE
 from ..candidates import is_listed, judged_candidates, no_candidates, numbered
 from ..held_joint import HeldJoint, arm_input
-from ..program import as_it_is, put_in_order, tell_in_order
+from ..program import as_it_is, limits_input, own_limits, put_in_order, tell_in_order
 from ..verdicts import N_ROW
 from .elimination import eliminate, polynomial, seen_from_arm
 from .search import MOST_ROOTS, isolate, refine
 from .tables import N_JOINTS, SixRevoluteClass, SixRevoluteTables
 
 MOST_STEPS = 6
-"""Newton steps at most; what comes from a simple root needs one or two."""
+"""Maximum number of Newton steps; candidates of a simple root need one or two."""
 CLEAR = 0.1 * SPURIOUS
 """Defect of a kernel vector up to which its root belongs to a configuration, if one closes the loop."""
 
 
 def all_solutions(program: Builder, arm: SixRevoluteTables) -> None:
-    """answer (17, 8) of a pose T (4, 4): sorted rows q, residual, condition, NaN behind the last; then a row with
-    their number, whether that is sure, how many solutions limits exclude, whether T is rigid, and zeros.
-    """
+    """Write answer (17, 8) of a pose T (4, 4) within limits (3, 6): rows as in `zveno.ik.native.program`."""
     T = program.input("T", (4, 4), 16)
     answer = program.output("answer", (arm.of_class.n_branches + 1, N_ROW), N_ROW)
-    judged = _judged(program, arm.of_class, T, program.table("arm", arm.row), _features(program, arm))
+    numbers, limits = program.table("arm", arm.row), limits_input(program, arm.of_class)
+    judged = _judged(program, arm.of_class, T, numbers, limits, _features(program, arm))
     put_in_order(program, arm.of_class, *judged, answer)
 
 
@@ -52,17 +50,19 @@ def on_controller(
     held: HeldJoint | None = None,
     again: SixRevoluteTables | None = None,
 ) -> None:
-    """q (16, 6) of a pose T (4, 4), sorted, NaN behind the last; their number, and a status of `STATUSES`.
+    """Write q (16, 6) of a pose T (4, 4), sorted, NaN behind the last; their number, and a status of `STATUSES`.
 
-    Where nothing is sure the status is undecided, and what is listed is some of the solutions. With `again`, tables
+    If nothing is certified, the status is undecided and some of the solutions are listed. With `again`, tables
     of the same arm for the polynomial of another joint, such a pose is solved once more with these.
     """
     kind = arm.of_class
     if again is None:
         T, numbers, angle = arm_input(program, arm, held)
-        judged = _judged(program, kind, T, numbers, _features(program, arm), in_doubt=True)
+        limits = own_limits(program, arm)
+        judged = _judged(program, kind, T, numbers, limits, _features(program, arm), in_doubt=True)
         tell_in_order(program, kind, *judged, held, angle)
         return
+    limits = own_limits(program, arm)
     T, arms = program.input("T", (4, 4), 16), program.table("arms", np.concatenate([arm.row, again.row]))
     numbers, unsure = program.scratch("numbers", 1, arm.row.shape[1]), program.scratch("unsure", 1, 1)
     unsure[0] = program.step(at_first, T[0])
@@ -70,18 +70,18 @@ def on_controller(
         numbers[0] = program.step(as_it_is, arms[attempt])
         features = _features_of_two(program, arm, again, attempt) if arm.needs_features else None
         verdict = tell_in_order(
-            program, kind, *_judged(program, kind, T, numbers, features, in_doubt=True), None, None
+            program, kind, *_judged(program, kind, T, numbers, limits, features, in_doubt=True), None, None
         )
         unsure[0] = program.step(is_undecided, verdict[0])
 
 
 def at_first(T: Any) -> Any:
-    """Nothing is sure yet, whatever the pose is."""
+    """Return the state in which nothing is certified yet, for any pose."""
     return 1.0
 
 
 def is_undecided(last: Any) -> Any:
-    """Whether the last row of an answer says nothing sure of a pose."""
+    """Return True if the last row of an answer certifies nothing for a pose."""
     rigid, every = last[3:5]
     return logical_and(rigid, logical_not(every))
 
@@ -102,20 +102,21 @@ def _judged(
     kind: SixRevoluteClass,
     T: Rows,
     numbers: Rows,
+    limits: Rows,
     features: Rows | None,
     in_doubt: bool = False,
 ) -> tuple[Rows, Rows]:
-    """Rows of the answer, and keys, of all candidates of a pose; of a pose in doubt too, or of none then."""
+    """Write rows of the answer, and keys, of all candidates of a pose; of ambiguous poses only if `in_doubt`."""
     target, X, rigid = program.scratch("target", 1, 12), program.scratch("X", 1, 12), program.scratch("rigid", 1, 1)
     target[0], X[0], rigid[0] = program.step(partial(seen_from_arm, kind), numbers[0], T[0])
     candidates, state = _candidates(program, kind, numbers, features, X, in_doubt)
-    return judged_candidates(program, kind, numbers, target, rigid, candidates, state, MOST_STEPS, in_doubt)
+    return judged_candidates(program, kind, numbers, limits, target, rigid, candidates, state, MOST_STEPS, in_doubt)
 
 
 def _candidates(
     program: Builder, kind: SixRevoluteClass, numbers: Rows, features: Rows | None, X: Rows, in_doubt: bool
 ) -> tuple[Rows, Rows]:
-    """Candidates, and one row with their number and whether there may be others."""
+    """Write candidates, and one row with their number and whether there may be others."""
     E, links = eliminate(program, kind, numbers, features, X)
     c = polynomial(program, E)
     cells = isolate(program, c, in_doubt)
@@ -137,18 +138,18 @@ def _candidates(
 
 
 def at_root(kind: SixRevoluteClass, row: Any, E: Any, links: Any, root: Any) -> Any:
-    """The candidate (6,) of a root, and the defect of the kernel vector."""
+    """Return the candidate (6,) of a root, and the defect of the kernel vector."""
     arm = kind.numbers(row)
     y, defect, _ = better_from_root(E.reshape(3, SIZE, SIZE), root[0], arm.scan, links.reshape(6, 3, 4))
     return arm.order @ (y + arm.offsets), defect
 
 
 def accepted(kind: SixRevoluteClass, defect: Any, root: Any, state: Any) -> Any:
-    """The row where the candidate of a root goes, the last if it is none, and the state after it."""
+    """Return the row where the candidate of a root goes, the last if it is rejected, and the state after it."""
     count, doubt = state
     last, (_, inside, clear) = float(kind.n_branches), root
     good = less(defect[0], CLEAR)
     full = less_equal(last, count)
     doubt = logical_or(doubt, logical_not(logical_and(clear, logical_or(logical_not(inside), good))))
     kept = logical_and(inside, logical_and(good, logical_not(full)))
-    return select(kept, count, last), np.array([count + kept, logical_or(doubt, logical_and(inside, full))])
+    return where(kept, count, last), np.array([count + kept, logical_or(doubt, logical_and(inside, full))])

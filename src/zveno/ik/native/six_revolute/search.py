@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....kernels.math import abs as absolute
-from ....kernels.math import equal, less, less_equal, logical_and, logical_not, logical_or, minimum, select
-from ....kernels.structured.build import Builder
-from ....kernels.structured.parts import Rows, Value
-from ....kernels.structured.statements import Variable
+from ....kernels.builder import Builder, Rows, Value
+from ....kernels.ops import abs as absolute
+from ....kernels.ops import equal, less, less_equal, logical_and, logical_not, logical_or, minimum, where
+from ....kernels.program import Variable
 from ...six_revolute import roots
 from ..program import as_it_is
 
@@ -42,8 +41,8 @@ class Cells(NamedTuple):
 
     Attributes:
         cells: rows of the middle, half the width, and where to look first.
-        count: how many there are.
-        doubt: whether there may be other roots.
+        count: their number.
+        doubt: True if there may be other roots.
     """
 
     cells: Rows
@@ -52,7 +51,7 @@ class Cells(NamedTuple):
 
 
 def isolate(program: Builder, c: Rows, in_doubt: bool = False) -> Cells:
-    """Cells with the roots of the polynomial c (one row); in doubt, those that were found are needed or not."""
+    """Write cells with the roots of the polynomial c (one row); if `in_doubt`, also where some may be missing."""
     grid = program.table("grid", [_powers(y) for y in HALF_CELL * (2 * np.arange(roots.CELLS // 2) + 1)])
     pieces = program.table("pieces", (2.0 * np.arange(PIECES) + 1.0 - PIECES)[:, None])
     place = _Places(program)
@@ -80,7 +79,7 @@ def isolate(program: Builder, c: Rows, in_doubt: bool = False) -> Cells:
 
 
 class _Places:
-    """Where cells go: the stack of those to be split, the list of those with one root, or nowhere."""
+    """Destinations of cells: the stack of those to be split, the list of those with one root, or neither."""
 
     def __init__(self, program: Builder):
         self.program = program
@@ -91,25 +90,25 @@ class _Places:
         self.kept = program.scratch("kept", 1, 3)
 
     def __call__(self, results: tuple[Value, ...]) -> None:
-        """Put one where `sorted_out` says."""
+        """Store a cell where `sorted_out` says."""
         self.rows[0][0], self.rows[1][0], self.kept[0], self.counts[0] = results
         self.stack[self.rows[0].lane()], self.cells[self.rows[1].lane()] = self.program.step(twice, self.kept[0])
 
 
 def none_yet(c: Any) -> Any:
-    """Counts before the first cell: the search may be one of several, so that memory is not zero."""
+    """Return the counts before the first cell: the search may be one of several, so that memory is not zero."""
     return np.zeros(3)
 
 
 def _powers(y: float) -> list[float]:
-    """y, and m^j cos(m y) and m^j sin(m y), m up to the degree, for derivatives j."""
+    """Return y, and m^j cos(m y) and m^j sin(m y), m up to the degree, for derivatives j."""
     m = np.arange(1, roots.DEGREE + 1)
     parts = [m**j * f(m * y) for j in range(N_DERIVATIVES) for f in (np.cos, np.sin)]
     return [y, *np.concatenate(parts)]
 
 
 def on_both_sides(c: Any, row: Any) -> Any:
-    """Two cells of the grid, y and −y, and p with its derivatives at both: cosines are even and sines are odd."""
+    """Return the grid cells y and −y, and p with its derivatives at both: cosines are even and sines are odd."""
     n = roots.DEGREE
     a, b = c[1 : n + 1], c[n + 1 : 2 * n + 1]
     here, there = [], []
@@ -126,19 +125,19 @@ def on_both_sides(c: Any, row: Any) -> Any:
 
 
 def of_grid(c: Any, y: Any, derivatives: Any, counts: Any) -> Any:
-    """What a cell of the grid holds, sorted out."""
+    """Classify a cell of the grid and choose its destination."""
     return sorted_out(*roots.classified(c, y[0], HALF_CELL, derivatives), y[0], HALF_CELL, counts)
 
 
 def piece_classified(c: Any, cell: Any, piece: Any, counts: Any) -> Any:
-    """What a piece of a cell holds, sorted out."""
+    """Classify a piece of a cell and choose its destination."""
     r = cell[1] * (1.0 / PIECES)
     y = cell[0] + r * piece[0]
     return sorted_out(*roots.classify(c, y, r), y, r, counts)
 
 
 def sorted_out(kind: Any, at: Any, y: Any, r: Any, counts: Any) -> Any:
-    """The row on the stack, the row in the list, what is written there, and the counts after it.
+    """Return the row on the stack, the row in the list, the values written there, and the counts after it.
 
     Counts are of the stack, of the list, and of cells that could not be kept or decided. The last rows take what
     is not to be kept.
@@ -149,7 +148,7 @@ def sorted_out(kind: Any, at: Any, y: Any, r: Any, counts: Any) -> Any:
         logical_and(split, less_equal(float(MOST_WAITING), waiting)),
         logical_and(root, less_equal(float(MOST_ROOTS), listed)),
     )
-    rows = select(split, waiting, float(MOST_WAITING)), select(root, listed, float(MOST_ROOTS))
+    rows = where(split, waiting, float(MOST_WAITING)), where(root, listed, float(MOST_ROOTS))
     after = [
         minimum(waiting + split, float(MOST_WAITING)),
         minimum(listed + root, float(MOST_ROOTS)),
@@ -159,29 +158,29 @@ def sorted_out(kind: Any, at: Any, y: Any, r: Any, counts: Any) -> Any:
 
 
 def twice(kept: Any) -> Any:
-    """What goes to the stack, and to the list."""
+    """Return the entries for the stack and for the list."""
     return kept[:2], kept
 
 
 def is_waiting(in_doubt: bool, counts: Any) -> Any:
-    """Whether cells have to be split, and nothing is lost yet unless that is no matter."""
+    """Return True if cells are to be split, and none is lost yet unless `in_doubt`."""
     waiting = less(0.0, counts[0])
     return waiting if in_doubt else logical_and(waiting, logical_not(counts[2]))
 
 
 def popped(counts: Any) -> Any:
-    """The last row of the stack, and the counts without it."""
+    """Return the last row of the stack, and the counts without it."""
     last = counts[0] - 1.0
     return last, np.array([last, *counts[1:]])
 
 
 def counted(counts: Any) -> Any:
-    """The number of roots, and whether there may be others: cells that were lost, or left on the stack."""
+    """Return the number of roots, and whether there may be others: cells that were lost, or left on the stack."""
     return counts[1], logical_or(counts[2], less(0.0, counts[0]))
 
 
 def refine(program: Builder, c: Rows, found: Cells, i: Variable) -> Rows:
-    """The root in cell i: a row of its angle, whether it lies in the cell, and whether that is beyond doubt."""
+    """Write the root in cell i: a row of its angle, whether it lies in the cell, and whether that is certain."""
     bracket, again = program.scratch("bracket", 1, 3), program.scratch("unsettled", 1, 1)
     root = program.scratch("root", 1, 3)
     bracket[0], again[0] = program.step(bracketed, found.cells[i])
@@ -192,19 +191,19 @@ def refine(program: Builder, c: Rows, found: Cells, i: Variable) -> Rows:
 
 
 def bracketed(cell: Any) -> Any:
-    """Low and high, a little beyond the cell, and where to begin."""
+    """Return low and high, a little beyond the cell, and the starting point."""
     y, r, at = cell
     return np.array([y - 1.001 * r, y + 1.001 * r, at]), 1.0
 
 
 def narrowed(c: Any, bracket: Any) -> Any:
-    """The bracket after some steps, and whether the last was not short."""
+    """Return the bracket after some steps, and whether the last was not short."""
     low, high, y, moved = roots.newton(c, *bracket, steps=NEWTON_STEPS)
     return np.array([low, high, y]), logical_not(less(absolute(moved), SETTLED))
 
 
 def located(bracket: Any, unsettled: Any, cell: Any) -> Any:
-    """The root, whether it lies in the cell, and whether it clearly does or does not."""
+    """Return the root, whether it lies in the cell, and whether that is certain."""
     off = absolute(bracket[2] - cell[0])
     clear = logical_and(less(EDGE, absolute(off - cell[1])), logical_not(unsettled[0]))
     return np.array([bracket[2], less(off, cell[1]), clear])

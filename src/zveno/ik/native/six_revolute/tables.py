@@ -19,21 +19,20 @@ from ..bounds import DOUBLE, Bounds
 
 N_JOINTS = 6
 MOST_SOLUTIONS = 16
-"""Of a pose with finitely many (Primrose, 1986)."""
+"""Maximum number of solutions of a pose with finitely many (Primrose, 1986)."""
 
 
 class Numbers(NamedTuple):
-    """What the program reads of an arm; numbers or traced.
+    """Parameters of an arm that the program reads; numbers or traced.
 
     Attributes:
         before, after: C_0⁻¹ and C_6⁻¹, (3, 4).
-        links: what stands between the joints, (5, 3, 4), lengths over `length`.
+        links: transforms between the joints, (5, 3, 4), lengths over `length`.
         tool: C_6, (3, 4), lengths over `length`.
-        lower, upper, middle: limits, and what coordinates are brought nearest to, (6,).
         length: of the arm, m.
-        scale: by which elimination multiplies lengths.
+        scale: factor of lengths in the elimination.
         cut: M0 … M5 of the template, (6, 3, 4), lengths times `scale`.
-        at, backwards, scan: where the target enters, whether the loop is walked backwards, which angle is scanned.
+        at, backwards, scan: place of the target, flag of a loop walked backwards, index of the scan angle.
         offsets: added to y0 … y5, (6,).
         order: (6, 6) takes them to q.
         annihilator, constant: of a target among M2 … M5, rows (6, 14) and what they make of the constant term,
@@ -44,9 +43,6 @@ class Numbers(NamedTuple):
     after: Any
     links: Any
     tool: Any
-    lower: Any
-    upper: Any
-    middle: Any
     length: Any
     scale: Any
     cut: Any
@@ -61,13 +57,13 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True)
 class SixRevoluteClass:
-    """What determines the program: arms that differ in numbers only share it.
+    """Class of arms with one program: they differ in numbers only.
 
     Attributes:
-        left: whether the target enters among M2 … M5, see `zveno.ik.six_revolute.equations`.
-        oriented: whether signs of det J must cancel, see `zveno.ik.checks.orientation`.
-        bounds: within which nothing is sure.
-        turning_link: whether a link is known at run time only, so that nothing is eliminated before.
+        left: True if the target enters among M2 … M5, see `zveno.ik.six_revolute.equations`.
+        oriented: True if signs of det J must cancel, see `zveno.ik.checks.orientation`.
+        bounds: bounds within which nothing is certified.
+        turning_link: True if a link is known at run time only, so that nothing is eliminated before.
     """
 
     left: bool
@@ -82,17 +78,17 @@ class SixRevoluteClass:
 
     @property
     def kinds(self) -> str:
-        """One letter a joint: all turn."""
+        """One letter per joint: all revolute."""
         return "R" * N_JOINTS
 
     @property
     def task(self) -> Task:
-        """What is asked for: a whole pose."""
+        """Task of the class: a whole pose."""
         return Task()
 
     @property
     def n_branches(self) -> int:
-        """How many solutions there can be."""
+        """Maximum number of solutions."""
         return MOST_SOLUTIONS
 
     @property
@@ -100,12 +96,12 @@ class SixRevoluteClass:
         """Shapes of the numbers of an arm."""
         rigid, angles, n = (3, 4), (N_JOINTS,), N_EQUATIONS if self.left and not self.turning_link else 0
         return Numbers(
-            *(rigid, rigid, (N_JOINTS - 1, 3, 4), rigid, angles, angles, angles, ()),
+            *(rigid, rigid, (N_JOINTS - 1, 3, 4), rigid, ()),
             *((), (N_JOINTS, 3, 4), (), (), (), angles, (N_JOINTS, N_JOINTS), (n, N_FEATURES), (n,)),
         )
 
     def numbers(self, row: Any) -> Numbers:
-        """The numbers of an arm from its row of the table."""
+        """Return the numbers of an arm from its row of the table."""
         return Numbers(*parts_of(row, self.shapes))
 
 
@@ -116,26 +112,28 @@ class SixRevoluteTables(Tables):
     Attributes:
         of_class: the class.
         numbers: of the arm.
+        limits: see `Tables`.
         features: (27, 14) of the last axis over samples of y2, y3, y4, where these do not depend on the target.
     """
 
     of_class: SixRevoluteClass
     numbers: Numbers
+    limits: np.ndarray
     features: np.ndarray
 
     @property
     def needs_features(self) -> bool:
-        """Whether the program reads them."""
+        """True if the program reads the features."""
         return not (self.of_class.left or self.of_class.turning_link)
 
     def with_turning_link(self) -> SixRevoluteTables:
-        """The same without what was eliminated before."""
+        """Return the same tables without the eliminated parts."""
         numbers = self.numbers._replace(annihilator=np.zeros((0, N_FEATURES)), constant=np.zeros(0))
         return replace(self, of_class=replace(self.of_class, turning_link=True), numbers=numbers)
 
 
 def general_arm(problem: IkProblem) -> Arm | None:
-    """The arm of a problem, None where the program does not serve it.
+    """Return the arm of a problem, None if the program does not serve it.
 
     It serves six joints of an arm that is not singular everywhere, where six equations are left by elimination and
     every simple zero of the polynomial belongs to one configuration.
@@ -147,12 +145,12 @@ def general_arm(problem: IkProblem) -> Arm | None:
 
 
 def _serves(eliminated: Eliminated) -> bool:
-    """Whether six equations are left, and every simple zero belongs to one configuration."""
+    """Return True if six equations are left, and every simple zero belongs to one configuration."""
     return eliminated.dimension == 1 and eliminated.equations == N_EQUATIONS
 
 
 def second_template(arm: Arm) -> int | None:
-    """Number of the next template of an arm, with another scan joint, that makes the same program; None without."""
+    """Return the number of the next template, with another scan joint, for the same program; None without."""
     left = arm.chosen[0].left
     others = (k for k in range(1, len(arm.chosen)) if _serves(arm.chosen[k]) and arm.chosen[k].left == left)
     return next(others, None)
@@ -161,7 +159,7 @@ def second_template(arm: Arm) -> int | None:
 def six_revolute_tables(
     problem: IkProblem, arm: Arm, bounds: Bounds = DOUBLE, template_number: int = 0
 ) -> SixRevoluteTables:
-    """The tables of an arm for a template, as a rule the one that its general solver tries first."""
+    """Make the tables of an arm for a template, usually the first one of its general solver."""
     eliminated = arm.chosen[template_number]
     template = eliminated.template
     before, after = problem.end_transforms
@@ -172,11 +170,10 @@ def six_revolute_tables(
         annihilator, constant = eliminated.constants
     else:
         features = eliminated.constants[0]
-    lower, upper, middle, length = problem.judging
     numbers = Numbers(
-        *(before[:3], after[:3], links_between(problem), problem.tool, lower, upper, middle, length, arm.scale),
+        *(before[:3], after[:3], links_between(problem), problem.tool, problem.length, arm.scale),
         *(template.links[:, :3], template.target_at, float(template.backwards), template.scan),
         *(template.offsets, order, annihilator, constant),
     )
     of_class = SixRevoluteClass(eliminated.left, orientable(problem), bounds)
-    return SixRevoluteTables(of_class, numbers, features)
+    return SixRevoluteTables(of_class, numbers, problem.limits, features)

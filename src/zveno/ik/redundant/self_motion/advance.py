@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....kernels.math import less, less_equal, logical_and, logical_not, logical_or, minimum, select
-from ....kernels.structured.build import Builder
-from ....kernels.structured.kernel import compiled_structured
+from ....kernels.builder import Builder
+from ....kernels.compile import compiled_structured
+from ....kernels.ops import less, less_equal, logical_and, logical_not, logical_or, minimum, where
 from ...ik_problem import IkProblem
 from ...native.program import as_it_is
 from ...newton import Lanes
@@ -22,21 +22,21 @@ LONGEST_STEP, SHORTEST_STEP = 0.25, 1e-6
 STRAIGHT = 0.95
 """Cosine of the angle by which a tangent may turn in a step."""
 NEAR = 0.2
-"""How far a correction may reach, in parts of the step."""
+"""Largest correction, in parts of the step."""
 MOST_POINTS = 32
 """Points of a curve in one call."""
 GOING, HAPPENED, LOST = 0.0, 1.0, 2.0
-"""What ended a call: the number of points; a turn, or the end of the strip; steps that became too short."""
+"""State codes of a call: still going after `MOST_POINTS`; a turn, or the end of the strip; step size too small."""
 
 
 class Advanced(NamedTuple):
-    """Where n curves have come to.
+    """Progress of n curves after a call.
 
     Attributes:
-        x, tangent: (n, 7) the last point before what happened.
+        x, tangent: (n, 7) the last point before the event.
         ahead: (n,) the step from there.
-        x_new, t_new: (n, 7) where that step arrives, if something happens in it.
-        state: (n,) what ended the call.
+        x_new, t_new: (n, 7) end of that step, if it holds an event.
+        state: (n,) state code.
         count: (n,) points found, of points (n, MOST_POINTS + 1, 14): with their tangents.
     """
 
@@ -53,7 +53,7 @@ class Advanced(NamedTuple):
 def advanced(
     problem: IkProblem, lanes: Lanes, coordinate: int, x: Any, tangent: Any, ahead: Any, low: Any, high: Any
 ) -> Advanced:
-    """Curves of a pose followed from x (n, 7) while a joint is between low and high (n,) and goes one way."""
+    """Follow curves of a pose from x (n, 7) while a joint is between low and high (n,) and goes one way."""
     n = problem.n
     strip = np.stack([ahead, low, high], axis=1)
     with np.errstate(all="ignore"):  # a lane that diverges does not concern the others
@@ -74,7 +74,7 @@ def _kernel(problem: IkProblem, coordinate: int) -> Any:
 
 
 def along_curve(program: Builder, problem: IkProblem, coordinate: int) -> None:
-    """points (MOST_POINTS + 1, 14), the last of which is none, and last (31,): state, and where a step arrives."""
+    """Write points (MOST_POINTS + 1, 14), the last a dummy, and last (31,): state, and the end of a step."""
     n = problem.n
     x, tangent = program.input("x", (n,), n), program.input("tangent", (n,), n)
     strip, target = program.input("strip", (3,), 3), program.input("target", (3, 4), 12)
@@ -97,7 +97,7 @@ def along_curve(program: Builder, problem: IkProblem, coordinate: int) -> None:
 
 
 def _begun(x: Any, tangent: Any, strip: Any) -> Any:
-    """The state (point, tangent, step, points so far, what ended it), where a step arrives, whether to go on."""
+    """Return the state (point, tangent, step, points so far, state code), the end of a step, and if to go on."""
     nothing = 0.0 * strip[0]
     return np.array([*x, *tangent, strip[0], nothing, nothing]), np.array([*x, *tangent]), nothing + 1.0
 
@@ -110,7 +110,7 @@ def _predicted(state: Any) -> Any:
 def _judged(
     problem: IkProblem, k: int, state: Any, x: Any, squared: Any, strip: Any, target: Any, tool: Any
 ) -> Any:
-    """The state after a step, where the step arrived, whether to go on, and the row of the point."""
+    """Return the state after a step, the end of the step, whether to go on, and the row of the point."""
     n = problem.n
     old_x, old_t, ahead, count = state[:n], state[n : 2 * n], state[2 * n], state[2 * n + 1]
     along, cosine, corrected = ended(
@@ -122,15 +122,15 @@ def _judged(
     event = logical_or(turning, logical_or(less_equal(x[k], strip[1]), less_equal(strip[2], x[k])))
     event = logical_and(good, event)
     moves = logical_and(good, logical_not(event))
-    grown = minimum(select(less(0.995, cosine), 1.5, 0.95) * ahead, LONGEST_STEP)
-    step = select(moves, grown, select(good, ahead, 0.4 * ahead))
+    grown = minimum(where(less(0.995, cosine), 1.5, 0.95) * ahead, LONGEST_STEP)
+    step = where(moves, grown, where(good, ahead, 0.4 * ahead))
     lost = logical_and(logical_not(good), less(step, SHORTEST_STEP))
-    total = count + select(moves, 1.0, 0.0)
-    what = select(event, HAPPENED, select(lost, LOST, GOING))
+    total = count + where(moves, 1.0, 0.0)
+    what = where(event, HAPPENED, where(lost, LOST, GOING))
     goes_on = logical_and(less(total, MOST_POINTS - 0.5), less(what, 0.5))
-    held = [select(moves, new, old) for new, old in zip([*x, *along], [*old_x, *old_t], strict=True)]
-    row = select(moves, count, float(MOST_POINTS))
-    return np.array([*held, step, total, what]), np.array([*x, *along]), select(goes_on, 1.0, 0.0), row
+    held = [where(moves, new, old) for new, old in zip([*x, *along], [*old_x, *old_t], strict=True)]
+    row = where(moves, count, float(MOST_POINTS))
+    return np.array([*held, step, total, what]), np.array([*x, *along]), where(goes_on, 1.0, 0.0), row
 
 
 def _told(state: Any, new: Any) -> Any:

@@ -12,31 +12,29 @@ from ...checks.draft import Draft, empty_draft
 from ...checks.no_solutions import Outside
 from ...clock import time_is_over
 from ...ik_problem import IkProblem
-from ...objectives import Aim
 from ...solutions import Solutions
 from ...targets import Targets
 from ..sliced_joint import SlicedJoint
 from .one_pose import PoseAnswer, answered
 
 TOLD_EVERY = 16
-"""Poses after which it is told how far it is."""
+"""Number of poses between progress reports."""
 
 
 def self_motion_answer(
     problem: IkProblem,
     targets: Targets,
     joint: SlicedJoint,
-    aim: Aim,
     inputs: str,
     progress: Progress = None,
     others: Callable[[], Sequence[SlicedJoint]] = tuple,
 ) -> Solutions:
-    """Every curve of solutions inside limits, from end to end; a claim where none can be missing.
+    """Find every curve of solutions inside limits, from end to end; guaranteed where none can be missing.
 
-    A pose that is left in doubt is answered anew with others sliced, and by the first of them that leaves none.
+    An ambiguous pose is solved again with other sliced joints, until one decides it.
     """
     name = next(step.joint for step in problem.steps if step.coordinate == joint.coordinate)
-    draft = empty_draft(problem, targets, f"self-motions, {joint.slices} slices of {name}", aim)
+    draft = empty_draft(problem, targets, f"self-motions, {joint.slices} slices of {name}")
     outside: list[tuple[int, np.ndarray]] = []
     rows: list[tuple[int, np.ndarray]] = []
     n = len(targets.T)
@@ -60,7 +58,7 @@ def self_motion_answer(
 def _decided(
     draft: Draft, pose: int, joint: SlicedJoint, others: Callable[[], Sequence[SlicedJoint]]
 ) -> PoseAnswer:
-    """One pose entered into a draft, whole from the first joint that leaves no doubt; if none, the first."""
+    """Enter one pose into a draft, whole from the first joint without ambiguity; if none, the first joint."""
     answer = answered(draft.problem, draft.targets, pose, joint)
     for other in others() if answer.note else ():
         if time_is_over():
@@ -69,8 +67,8 @@ def _decided(
         if not again.note:
             answer = again
             break
-    if answer.families:
-        draft.families[pose] = answer.families
+    if answer.self_motions:
+        draft.self_motions[pose] = answer.self_motions
     draft.codes[pose] = answer.code
     if answer.note:
         draft.notes[pose] = answer.note

@@ -1,4 +1,4 @@
-"""Kernels of plane curves: what cells may hold, and Newton's method for the one point where s turns.
+"""Kernels of plane curves: classification of cells, and Newton's method for the one point where s turns.
 
 A kernel is that of a pair of degrees, rounded up so that few are built; the polynomial is an input.
 """
@@ -11,21 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....kernels.door import compiled
-from ....kernels.math import abs as absolute
-from ....kernels.math import cos, less, logical_and, logical_not, maximum, minimum, select, sin
-from ....kernels.structured.build import Builder
-from ....kernels.structured.kernel import compiled_structured
+from ....kernels.builder import Builder
+from ....kernels.compile import compiled, compiled_structured
+from ....kernels.ops import abs as absolute
+from ....kernels.ops import cos, less, logical_and, logical_not, maximum, minimum, sin, where
 from ...native.program import as_it_is
 
 ORDER = 8
-"""Of the Taylor polynomials of cells."""
+"""Order of the Taylor polynomials of cells."""
 WIDER = 2.0
 """The part of the plane about a cell in which a turning point is the only one, in widths of the cell."""
 LEADS = ((0, 0), (0, 1), (1, 0), (0, 2))
 """The derivatives that are told from zero: F and F_u in the cell, F_s and F_uu in a wider one."""
 DROPPED, LEFT = 0.0, 2.0
-"""Of a cell: s does not turn in it; it may, anyhow. 1 and −1: it turns once at most, s being least or greatest."""
+"""Codes of a cell: s does not turn in it; undecided. 1 and −1: it turns once at most, s being least or greatest."""
 DEGREES = (4, 8, 12)
 NEWTON_STEPS = 7
 FURTHEST = 3.0
@@ -40,7 +39,7 @@ class Padded(NamedTuple):
 
 
 def padded(A: np.ndarray) -> Padded:
-    """From the coefficients of a polynomial."""
+    """Pad the coefficients of a polynomial."""
     own = [(size - 1) // 2 for size in A.shape]
     d_s, d_u = (next(d for d in DEGREES if d >= degree) for degree in own)
     if [d_s, d_u] == own:
@@ -52,19 +51,19 @@ def padded(A: np.ndarray) -> Padded:
 
 
 def cells(curve: Padded, s: np.ndarray, u: np.ndarray, r_s: float, r_u: float, rest: np.ndarray) -> np.ndarray:
-    """(n, 2): what cells about (s, u) may hold (`DROPPED` …), and whether F has no zero in them.
+    """Return (n, 2): possible content of cells about (s, u) (`DROPPED` …), and whether F has no zero in them.
 
     Args:
         curve: the polynomial.
         s, u: (n,) middles.
         r_s, r_u: half-widths.
-        rest: (4,) bounds of what Taylor polynomials leave out of `LEADS`, rounding included.
+        rest: (4,) bounds of the Taylor remainders of `LEADS`, rounding included.
     """
     return _cell_kernel(curve.degrees)(curve.A, s, u, np.array([r_s, r_u]), rest)
 
 
 def turn(curve: Padded, s: np.ndarray, u: np.ndarray, r_s: float, r_u: float) -> np.ndarray:
-    """(n, 3): zeros of F and F_u in half-widths from the middles (n,) of cells, and the length of the last step."""
+    """Return (n, 3): zeros of F and F_u in half-widths from middles (n,) of cells, and the last step's length."""
     with np.errstate(all="ignore"):  # a cell without such a point does not concern the others
         return _turn_kernel(curve.degrees)(curve.A, np.stack([s, u], axis=1), np.array([r_s, r_u]))
 
@@ -93,14 +92,14 @@ def _cell(degrees: tuple[int, int], A, s, u, r, rest):
         others = sum(w * size[key] for key, w in weight.items() if key != (i, j))
         without.append(less(others + rest[number], weight[i, j] * size[i, j]))
     no_zero, no_turn, rising, bent = without
-    side = select(less(0.0, terms[1, 0] * terms[0, 2]), -1.0, 1.0)
-    code = select(logical_and(rising, bent), side, LEFT)
+    side = where(less(0.0, terms[1, 0] * terms[0, 2]), -1.0, 1.0)
+    code = where(logical_and(rising, bent), side, LEFT)
     keep = logical_and(logical_not(no_zero), logical_not(no_turn))
-    return np.array([select(keep, code, DROPPED), select(no_zero, 1.0, 0.0)])
+    return np.array([where(keep, code, DROPPED), where(no_zero, 1.0, 0.0)])
 
 
 def taylor(degrees: tuple[int, int], A: Any, s: Any, u: Any, r_s: Any, r_u: Any, order: int = ORDER) -> dict:
-    """t_ij = ∂ⁱ∂ʲF r_sⁱ r_uʲ / i! j! at (s, u), for i + j up to an order."""
+    """Return t_ij = ∂ⁱ∂ʲF r_sⁱ r_uʲ / i! j! at (s, u), for i + j up to an order."""
     by_s = derived(A.T, degrees[0], s, r_s, order)
     terms = {}
     for i, row in enumerate(by_s):
@@ -110,7 +109,7 @@ def taylor(degrees: tuple[int, int], A: Any, s: Any, u: Any, r_s: Any, r_u: Any,
 
 
 def derived(A: Any, degree: int, angle: Any, r: Any, order: int) -> list[Any]:
-    """For rows of A (n, 2 degree + 1), polynomials of an angle: values and derivatives rⁱ/i! ∂ⁱ, (n,) each."""
+    """Return values and derivatives rⁱ/i! ∂ⁱ, (n,) each, of trigonometric polynomials A (n, 2 degree + 1)."""
     c, s = cos(angle), sin(angle)
     harmonics, here = [], (c, s)
     for _ in range(degree):
@@ -130,7 +129,7 @@ def derived(A: Any, degree: int, angle: Any, r: Any, order: int) -> list[Any]:
 
 
 def _turning(program: Builder, degrees: tuple[int, int]) -> None:
-    """found (3,): where F and F_u vanish, in half-widths r (2,) from the middle of a cell, and the last step."""
+    """Write found (3,): the zero of F and F_u, in half-widths r (2,) from the cell's middle, and the last step."""
     shape = (2 * degrees[0] + 1, 2 * degrees[1] + 1)
     A = program.input("A", shape, shape[0] * shape[1])
     middle, r = program.input("middle", (2,), 2), program.input("r", (2,), 2)
@@ -147,12 +146,12 @@ def _at_middle(middle: Any) -> Any:
 
 
 def _newton_step(degrees: tuple[int, int], A: Any, middle: Any, r: Any, x: Any) -> Any:
-    """x, y after a step of Newton's method for F = F_u = 0, kept near the cell, and the length of the step."""
+    """Return x, y after a Newton step for F = F_u = 0, kept near the cell, and the length of the step."""
     A = A.reshape(2 * degrees[0] + 1, 2 * degrees[1] + 1)
     t = taylor(degrees, A, middle[0] + x[0] * r[0], middle[1] + x[1] * r[1], r[0], r[1], order=2)
     f, f_y, f_yy, f_x, f_xy = t[0, 0], t[0, 1], 2.0 * t[0, 2], t[1, 0], t[1, 1]
     det = f_x * f_yy - f_y * f_xy
     along = (f * f_yy - f_y * f_y) / det, (f_x * f_y - f * f_xy) / det
-    steps = [select(less(absolute(step), np.inf), step, 3.0 * FURTHEST) for step in along]
+    steps = [where(less(absolute(step), np.inf), step, 3.0 * FURTHEST) for step in along]
     moved = [minimum(maximum(x[k] - steps[k], -FURTHEST), FURTHEST) for k in (0, 1)]
     return np.array([*moved, maximum(absolute(steps[0]), absolute(steps[1]))])

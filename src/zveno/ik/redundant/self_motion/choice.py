@@ -1,14 +1,14 @@
-"""Which joint is sliced so that all self-motions can be found."""
+"""Choice of the sliced joint with which all self-motions can be found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from ...ik_problem import IkProblem
 from .. import seven_revolute
 from ..sliced_joint import SlicedJoint, sliced_joint
-from ..slices import named_coordinates
+from ..slices import named_coordinate
 from .motions import without_limits
 from .point_chains import point_chains
 from .projections import MOST, projections_of
@@ -19,20 +19,19 @@ OTHERS = 3
 """Joints that are sliced instead where one leaves a pose in doubt, one after the other."""
 
 
-def self_motion_joint(problem: IkProblem, redundant: str | Sequence[str] | None = None) -> SlicedJoint | None:
-    """The joint that is sliced, if all self-motions can be found by it; None if not.
+def self_motion_joint(problem: IkProblem, redundant: str | None = None) -> SlicedJoint | None:
+    """Return the joint to slice, if all self-motions can be found by it; None if not.
 
     Args:
         problem: the chain.
-        redundant: name of the joint to be sliced; if None the usual one, or another that will do.
+        redundant: name of the joint to be sliced; if None the usual one, or another usable one.
     """
-    names = redundant if redundant is None or isinstance(redundant, str) else tuple(redundant)
-    return _chosen(problem, names)
+    return _chosen(problem, redundant)
 
 
 @lru_cache(maxsize=32)
 def other_joints(problem: IkProblem, chosen: int) -> tuple[SlicedJoint, ...]:
-    """Joints to slice where the one chosen leaves doubt: it hardly moves, or curves nearly meet in its planes."""
+    """Return joints to slice if the chosen one is ambiguous: it hardly moves, or curves nearly meet."""
     free = without_limits(problem)
     meeting = {joint for chain in point_chains(problem) for joint in chain.joints}
     rated = [(k in meeting, len(projections_of(free, k)), -k) for k in range(problem.n) if k != chosen]
@@ -42,13 +41,13 @@ def other_joints(problem: IkProblem, chosen: int) -> tuple[SlicedJoint, ...]:
 
 
 @lru_cache(maxsize=32)
-def _chosen(problem: IkProblem, redundant: str | tuple[str, ...] | None) -> SlicedJoint | None:
+def _chosen(problem: IkProblem, redundant: str | None) -> SlicedJoint | None:
     if not seven_revolute.is_seven(problem):
         return None
     usual = sliced_joint(problem)
     meeting = {joint for chain in point_chains(problem) for joint in chain.joints}
     if redundant is not None:
-        tried: Iterable[int] = [named_coordinates(problem, redundant)[0]]
+        tried: Iterable[int] = [named_coordinate(problem, redundant)]
     else:
         tried = _in_order(problem, meeting, usual.coordinate)
     free, found = without_limits(problem), []
@@ -63,7 +62,7 @@ def _chosen(problem: IkProblem, redundant: str | tuple[str, ...] | None) -> Slic
 
 
 def _in_order(problem: IkProblem, meeting: set[int], usual: int) -> Iterator[int]:
-    """Joints, the best to slice first: with a simple projection, slices of a closed form, and the usual one."""
+    """Yield joints, the best first: with a simple projection, slices of a closed form, and the usual one."""
     simple = {k for k in range(7) if not meeting or k in meeting}
     if usual in simple:
         yield usual  # the closed forms of others need not be asked for

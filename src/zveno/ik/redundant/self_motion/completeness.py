@@ -1,9 +1,9 @@
-"""Whether curves of solutions are all there are: every turn of the sliced joint must be one of theirs.
+"""Completeness of solution curves: every turn of the sliced joint must belong to a known curve.
 
 A curve that no slice meets lies between two slices, so the sliced joint s turns on it, at least twice. There the
 plane curve F(s, u) = 0 of any projection has F_u = 0. All such points are known (`plane_curves`); those where a
-known curve turns are accounted for. What is left in doubt, as where two curves cross in one projection, must be in
-doubt at the same s in every other projection too: elsewhere there is no unknown curve.
+known curve turns are accounted for. A place left ambiguous, as where two curves cross in one projection, must be
+ambiguous at the same s in every other projection too: elsewhere there is no unknown curve.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_ASKED = 8
 
 
 class Unknown(NamedTuple):
-    """What is not accounted for.
+    """Turns that known curves do not account for.
 
     Attributes:
         intervals: (d, 2) of s that may hold turns of unknown curves; none if all curves are known.
@@ -44,7 +44,7 @@ class Unknown(NamedTuple):
 def unknown_turns(
     projections: tuple[Projection, ...], T: np.ndarray, turns: np.ndarray, interval: tuple[float, float]
 ) -> Unknown:
-    """What the turns (t, 7) of known curves leave unaccounted for, with s in an interval, of a pose T (4, 4)."""
+    """Find turns not among those (t, 7) of known curves, with s in an interval, of a pose T (4, 4)."""
     left = np.array([interval], float)
     slices: list[np.ndarray] = []
     for projection in projections:
@@ -66,21 +66,21 @@ def unknown_turns(
 
 
 def _accounted(found: Turning, known: np.ndarray, sheets: int) -> np.ndarray:
-    """(t,) whether as many known turns as there are sheets lie at turning points of a plane curve."""
+    """Return True (t,) if as many known turns as sheets lie at turning points of a plane curve."""
     d = found.points[:, None] - known[None]
     near = np.abs(d - TURN * np.round(d / TURN)).max(axis=2, initial=0.0) < SAME
     return near.sum(axis=1) == sheets
 
 
 def _within(s: np.ndarray, intervals: np.ndarray) -> np.ndarray:
-    """(t,) whether values lie in one of the intervals (d, 2), whole turns aside."""
+    """Return True (t,) if values lie in one of the intervals (d, 2), modulo 2π."""
     middle, half = intervals.mean(axis=1), 0.5 * (intervals[:, 1] - intervals[:, 0])
     d = s[:, None] - middle
     return (np.abs(d - TURN * np.round(d / TURN)) <= half + SAME).any(axis=1)
 
 
 def _where_met(s: np.ndarray, side: np.ndarray) -> np.ndarray:
-    """Values of s halfway between turns (t,) of the least and the greatest s of what may be one curve."""
+    """Return s halfway between turns (t,) of the least and the greatest s of possibly one curve."""
     values = []
     for low in s[side > 0]:
         above = s[(side < 0) & (s > low)]
@@ -89,7 +89,7 @@ def _where_met(s: np.ndarray, side: np.ndarray) -> np.ndarray:
 
 
 def _merged(intervals: np.ndarray) -> np.ndarray:
-    """Intervals (n, 2), a little wider, those that touch made one, and the nearest while there are too many."""
+    """Merge intervals (n, 2), a little wider, that touch, and the nearest while there are too many."""
     if not len(intervals):
         return intervals
     order = np.argsort(intervals[:, 0], kind="stable")

@@ -18,10 +18,10 @@ class Component(NamedTuple):
     Attributes:
         x: (p, 7) points in order, near to each other but for whole turns.
         tangent: (p, 7) in that order.
-        closed: whether the last point is followed by the first, which is then not repeated.
-        turns: (t, 7) where the sliced joint turns, in no order.
+        closed: True if the last point is followed by the first, which is then not repeated.
+        turns: (t, 7) points where the sliced joint turns, in no order.
         after: (t,) the point after which each turn comes.
-        marked: (p,) whether a point is a solution of a slice.
+        marked: (p,) True if a point is a solution of a slice.
     """
 
     x: np.ndarray
@@ -42,7 +42,7 @@ class Traced(NamedTuple):
 def traced(
     problem: IkProblem, lanes: Lanes, coordinate: int, values: np.ndarray, around: bool, nodes: Sliced
 ) -> Traced:
-    """The curves of one pose through the solutions of slices, within the range of the sliced joint."""
+    """Trace the curves of one pose through the solutions of slices, within the range of the sliced joint."""
     if not len(nodes.x):
         return Traced([], True)
     slices = slices_of(problem, lanes, coordinate, values, around, nodes)
@@ -57,7 +57,7 @@ def traced(
 
 
 class _Links:
-    """Which solution follows which: each has two sides, above (2 i + 1) and below (2 i), where a piece may lie."""
+    """Links between solutions: each has two sides, above (2 i + 1) and below (2 i), where a piece may lie."""
 
     def __init__(self, n: int):
         self.to, self.piece = [-1] * (2 * n), [-1] * (2 * n)
@@ -68,7 +68,7 @@ class _Links:
         """The side at which each piece begins."""
 
     def enter(self, strands: Strands) -> None:
-        """Pieces: each end of one is a solution and the side on which the piece lies."""
+        """Enter pieces: each end of one is a solution and the side on which the piece lies."""
         self._strands.append(strands)
         sides = 2 * strands.start + strands.upward, 2 * strands.end + ~strands.below
         for here, there, end in zip(*(part.tolist() for part in (*sides, strands.end)), strict=True):
@@ -84,7 +84,7 @@ class _Links:
                     self.whole = False
 
     def walked(self) -> list[Component]:
-        """The curves."""
+        """Return the curves."""
         points = _Points(self._strands)
         left = dict.fromkeys(range(len(self.to) // 2))
         to = self.to
@@ -126,7 +126,7 @@ class _Points:
             before += len(s.start)
 
     def joined(self, pieces: list[tuple[int, bool]], closed: bool) -> Component:
-        """The curve of pieces in order, each from its beginning or from its end."""
+        """Join pieces in order to a curve, each from its beginning or from its end."""
         rows, turns, after, starts = [], [], [], [0]
         last = 0
         for piece, forward in pieces:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....kernels.math import sqrt
-from ....kernels.structured.build import Builder
-from ....kernels.structured.kernel import compiled_structured
+from ....kernels.builder import Builder
+from ....kernels.compile import compiled_structured
+from ....kernels.ops import sqrt
 from ...ik_problem import IkProblem
 from ...newton import LEAST_DAMPING, Lanes, damped_step
 from ...pose_error import error
@@ -22,7 +22,7 @@ TURNED = 1e-12
 
 
 class Stepped(NamedTuple):
-    """Where n steps arrived."""
+    """End points of n steps."""
 
     x: np.ndarray
     """(n, 7)."""
@@ -37,12 +37,12 @@ class Stepped(NamedTuple):
 
 
 def stepped(problem: IkProblem, lanes: Lanes, x: Any, tangent: Any, ahead: Any, moving: Any = None) -> Stepped:
-    """Steps of lengths `ahead` (n,) from points x (n, 7) of the curves of a pose.
+    """Take steps of lengths `ahead` (n,) from points x (n, 7) of the curves of a pose.
 
     Args:
         problem: the chain.
         lanes: one pose.
-        x, tangent, ahead: where the steps begin, and how far they go.
+        x, tangent, ahead: start points, tangents and lengths of the steps.
         moving: (n, 7) zeros for joints that corrections leave alone, ones for others, which all are if None.
     """
     moving = np.ones(problem.n) if moving is None else moving
@@ -53,7 +53,7 @@ def stepped(problem: IkProblem, lanes: Lanes, x: Any, tangent: Any, ahead: Any, 
 
 
 def tangents(problem: IkProblem, lanes: Lanes, x: np.ndarray, coordinate: int) -> np.ndarray:
-    """(n, 7) at points x (n, 7) of curves, the way on which a coordinate grows."""
+    """Return tangents (n, 7) at points x (n, 7) of curves, in the direction in which a coordinate grows."""
     towards = np.zeros_like(x)
     towards[:, coordinate] = 1.0
     for _ in range(2):  # once more, since the first is inexact where the coordinate hardly grows
@@ -62,7 +62,7 @@ def tangents(problem: IkProblem, lanes: Lanes, x: np.ndarray, coordinate: int) -
 
 
 def held_at(problem: IkProblem, lanes: Lanes, start: np.ndarray, joint: Any, calls: int) -> tuple[Any, Any]:
-    """Solutions next to points (n, 7), with one joint each (n,) left where it is, and squared errors (n,)."""
+    """Find solutions next to points (n, 7), one joint each (n,) kept, and squared errors (n,)."""
     moving = np.ones_like(start)
     moving[np.arange(len(start)), joint] = 0.0
     x, still, squared = start, np.zeros(len(start)), np.zeros(len(start))
@@ -71,8 +71,8 @@ def held_at(problem: IkProblem, lanes: Lanes, start: np.ndarray, joint: Any, cal
     return x, squared
 
 
-def turns_within(problem: IkProblem, lanes: Lanes, x: Any, tangent: Any, ahead: Any, joint: Any):
-    """(n, 7) where joints (n,) turn within steps that turn them, and tangents: by regula falsi (Illinois)."""
+def turns_within(problem: IkProblem, lanes: Lanes, x: Any, tangent: Any, ahead: Any, joint: Any) -> Any:
+    """Find where joints (n,) turn within steps, (n, 7), and tangents: by regula falsi (Illinois)."""
     rows = np.arange(len(x))
     low, high = np.zeros(len(x)), ahead.copy()
     rate_low = tangent[rows, joint]
@@ -104,7 +104,7 @@ def _kernel(problem: IkProblem) -> Any:
 
 
 def one_step(program: Builder, problem: IkProblem) -> None:
-    """row (17,) of a step: point, tangent, squared error, cosine and correction as in `Stepped`."""
+    """Write row (17,) of a step: point, tangent, squared error, cosine and correction as in `Stepped`."""
     n = problem.n
     x, tangent, ahead, moving = (
         program.input(name, shape, width)
@@ -126,7 +126,7 @@ def _predicted(x: Any, tangent: Any, ahead: Any) -> Any:
 
 
 def corrected(problem: IkProblem, x: Any, target: Any, tool: Any, moving: Any = None) -> Any:
-    """x brought nearer to the pose, by joints that move, and the squared error before."""
+    """Return x brought nearer to the pose by the joints that move, and the squared error before."""
     at = error(problem, x, target.reshape(3, 4), tool.reshape(3, 4))
     if moving is None:
         return x - damped_step(at.J, at.e, LEAST_DAMPING), at.squared
@@ -141,7 +141,7 @@ def _told(problem: IkProblem, begun: Any, tangent: Any, ahead: Any, x: Any, squa
 
 
 def ended(problem: IkProblem, predicted: Any, x: Any, tangent: Any, target: Any, tool: Any) -> tuple[Any, Any, Any]:
-    """The tangent at x, the cosine of the angle to the one before, and the distance from what was predicted."""
+    """Return the tangent at x, the cosine of its angle to the one before, and the distance from the prediction."""
     J = error(problem, x, target, tool).J
     moved = sum(column * rate for column, rate in zip(J, tangent, strict=True))
     along = tangent - damped_step(J, moved, LEAST_DAMPING)

@@ -16,15 +16,15 @@ FINER = 4
 GRAZING = 1e-6
 """An angle that comes to within this of a limit, rad, and turns there, leaves it open whether limits are kept."""
 INTERPOLATED = 1e-4
-"""The same where the place could not be found on the curve: what interpolation may be off by."""
+"""The same where the place could not be found on the curve: the error of interpolation."""
 AS_FAR = 1.05
-"""How far ahead that place is looked for, in distances between points."""
+"""Search distance ahead for that place, in distances between points."""
 LOOKED_AT = 1e-3
-"""How near to a limit, rad, a joint must turn for the place to be found on the curve, not between its points."""
+"""Distance to a limit, rad, within which the place where a joint turns is found on the curve itself."""
 NARROW = 0.03
 """A part shorter than this part of a step between points, some 1e-3 rad, is not told from none."""
 NEARBY = 0.05
-"""How far outside its limits a joint may be for them to be kept, rad, between two points."""
+"""Largest excess of a joint, rad, at which limits may still be kept between two points."""
 SLACK = 1e-9
 
 
@@ -33,12 +33,12 @@ class Fine(NamedTuple):
 
     Attributes:
         x: (p, 7).
-        over: (p, 7) how far joints are outside their limits; −∞ where these leave a whole turn, or are the strip's.
-        first: where the points of each curve begin, and the number of all.
+        over: (p, 7) excess of joints over their limits; −∞ where these leave a whole turn, or are the strip's.
+        first: index of the first point of each curve, and the number of all.
         before, after: (p,) neighbours; a point itself at an end of its curve.
         listed: (p,) solutions of slices, and turns.
         turn: (p,) points where the sliced joint turns.
-        grazing: whether a joint may graze a limit.
+        grazing: True if a joint may graze a limit.
     """
 
     x: np.ndarray
@@ -54,7 +54,7 @@ class Fine(NamedTuple):
 def fine_points(
     problem: IkProblem, lanes: Lanes, components: list[Component], coordinate: int, around: bool
 ) -> Fine:
-    """Points of curves and between them."""
+    """Return points of curves and between them."""
     closed = np.array([component.closed for component in components])
     limited = problem.upper - problem.lower < TURN
     if not around:
@@ -78,7 +78,7 @@ class _Chain(NamedTuple):
 
 
 class _Curves(NamedTuple):
-    """The points x (n, 7) of all curves with their tangents, and what lies between each and the next one."""
+    """The points x (n, 7) of all curves with their tangents, and the chords from each to the next one."""
 
     x: np.ndarray
     tangent: np.ndarray
@@ -90,7 +90,7 @@ class _Curves(NamedTuple):
     length: np.ndarray
 
     def chain_of(self, place: np.ndarray) -> _Chain:
-        """Neighbours among points by their places: that of a point here is its number, others lie between."""
+        """Find neighbours by places: the place of a curve point is its number, other points lie between."""
         return _chain(np.bincount(self.curve[place.astype(int)], minlength=len(self.closed)), self.closed)
 
 
@@ -123,7 +123,7 @@ def _curves(components: list[Component], closed: np.ndarray) -> _Curves:
 
 
 def _interpolated(problem: IkProblem, components: list[Component], curves: _Curves, limited: np.ndarray) -> _Points:
-    """All points of curves and between them, by cubics."""
+    """Interpolate all points of curves and between them by cubics."""
     after, n = curves.chain.after, len(curves.x)
     t = (np.arange(FINER) / FINER)[:, None]
     x = np.empty((n, FINER, problem.n))
@@ -139,7 +139,7 @@ def _interpolated(problem: IkProblem, components: list[Component], curves: _Curv
 
 
 def _turns(problem: IkProblem, components: list[Component], curves: _Curves, limited: np.ndarray) -> _Points:
-    """Where the sliced joint turns."""
+    """Find the points where the sliced joint turns."""
     x = np.concatenate([component.turns for component in components])
     firsts = curves.chain.first[:-1]
     begun = np.concatenate([component.after + first for component, first in zip(components, firsts, strict=True)])
@@ -150,7 +150,7 @@ def _turns(problem: IkProblem, components: list[Component], curves: _Curves, lim
 
 
 def _with(*sets: _Points) -> _Points:
-    """Points in the order of their places."""
+    """Return points in the order of their places."""
     sets = tuple(points for points in sets if len(points.x))
     if len(sets) == 1:
         return sets[0]
@@ -166,10 +166,10 @@ def _unlisted(x: np.ndarray, over: np.ndarray, place: np.ndarray) -> _Points:
 def _extrema(
     problem: IkProblem, lanes: Lanes, limited: np.ndarray, curves: _Curves, points: _Points
 ) -> tuple[_Points, bool]:
-    """Where joints turn beyond limits, unseen by the points about it, and whether one turns too near to a limit.
+    """Find the points where joints turn beyond limits between samples; tell if one turns too near to a limit.
 
-    By the parabola through three neighbours, where these are on one side of the limit and the vertex may not be;
-    then on the curve itself.
+    The parabola through three neighbours finds them, where these are on one side of the limit and the vertex may
+    not be; then they are found on the curve itself.
     """
     over, chain = points.over, curves.chain_of(points.place)
     with np.errstate(invalid="ignore"):
@@ -214,7 +214,7 @@ def _extrema(
 
 
 def _windows(points: _Points, curves: _Curves) -> tuple[_Points, bool]:
-    """Where one joint comes inside before another leaves, and whether one comes inside just as another leaves.
+    """Find the points where one joint comes inside before another leaves; tell if both happen at once.
 
     Between two points that are outside for different joints there may be a short part inside.
     """
@@ -246,12 +246,12 @@ def _over(problem: IkProblem, x: np.ndarray, limited: np.ndarray) -> np.ndarray:
 
 
 def middles(problem: IkProblem) -> tuple[np.ndarray, np.ndarray]:
-    """Middle and half of the ranges of joints; 0 and π without limits."""
+    """Return the middle and half of the ranges of joints; 0 and π without limits."""
     ended = np.isfinite(problem.upper - problem.lower)
     lower, upper = np.where(ended, problem.lower, -np.pi), np.where(ended, problem.upper, np.pi)
     return 0.5 * (lower + upper), 0.5 * (upper - lower)
 
 
 def short(d: np.ndarray) -> np.ndarray:
-    """Differences of angles the short way round."""
+    """Return differences of angles the short way round."""
     return d - TURN * np.round(d / TURN)

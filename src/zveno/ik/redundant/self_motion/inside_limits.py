@@ -17,7 +17,7 @@ ENDING = 8
 AT_END = 1e-20
 """Squared error there."""
 NEAR_END = 0.1
-"""How far an end may lie from where it is expected, rad."""
+"""Largest distance of an end from its expected place, rad."""
 
 
 class Part(NamedTuple):
@@ -25,9 +25,9 @@ class Part(NamedTuple):
 
     Attributes:
         x: (m, 7) solutions on it in order: its ends, points where the sliced joint turns, those of slices.
-        closed: whether it has no ends.
+        closed: True if it has no ends.
         ends: the joint and the limit at each end; a joint is −1 where nothing is known to end it.
-        turns: (m,) which of x are points where the sliced joint turns.
+        turns: (m,) True for points of x where the sliced joint turns.
         interval: least and greatest value of the sliced joint.
     """
 
@@ -46,7 +46,7 @@ class Cut(NamedTuple):
 
 
 class _End(NamedTuple):
-    """What ends a part: a joint, −1 if that is unknown, its limit, and the solution there, if it is a new point."""
+    """End of a part: a joint, −1 if unknown, its limit, and the solution there, if it is a new point."""
 
     joint: int
     limit: str
@@ -56,14 +56,14 @@ class _End(NamedTuple):
 def inside_limits(
     problem: IkProblem, lanes: Lanes, components: list[Component], coordinate: int, around: bool
 ) -> Cut:
-    """The parts of curves that the limits of a problem leave.
+    """Cut curves to the parts inside the limits of a problem.
 
     Args:
         problem: the chain with its limits.
         lanes: the pose.
         components: its curves.
         coordinate: the sliced joint; unless it goes round, the curves end at its limits.
-        around: whether it goes round.
+        around: True if it goes round.
     """
     if not components:
         return Cut([], False)
@@ -103,12 +103,12 @@ def inside_limits(
 
 
 def _goes_on(fine: Fine, component: Component, number: int, here: int, step: int) -> bool:
-    """Whether a curve goes on beyond a point."""
+    """Return True if a curve goes on beyond a point."""
     return component.closed or fine.first[number] <= here + step < fine.first[number + 1]
 
 
 def _part(fine: Fine, run: np.ndarray, ends: tuple[_End, ...], closed: bool, coordinate: int) -> Part:
-    """The part through a run of points inside limits."""
+    """Return the part through a run of points inside limits."""
     angle = fine.x[run, coordinate]
     s = angle.copy()
     s[1:] = angle[0] + np.cumsum(short(angle[1:] - angle[:-1]))
@@ -130,7 +130,7 @@ def _part(fine: Fine, run: np.ndarray, ends: tuple[_End, ...], closed: bool, coo
 
 
 def _ends(problem: IkProblem, lanes: Lanes, fine: Fine, asked: list[tuple[int, int]]) -> list[_End]:
-    """What ends parts between a point inside and the one before (−1) or after it (1), which is outside."""
+    """Find the ends of parts between a point inside and the one before (−1) or after it (1), which is outside."""
     ends = [_End(-1, "", None)] * len(asked)
     if not asked:
         return ends
@@ -162,7 +162,7 @@ def _ends(problem: IkProblem, lanes: Lanes, fine: Fine, asked: list[tuple[int, i
 
 
 def _strip_end(problem: IkProblem, component: Component, coordinate: int, place: int) -> _End:
-    """The limit of the sliced joint at which a curve that is not closed ends; unknown if it was lost before."""
+    """Return the limit of the sliced joint at which an open curve ends; unknown if it was lost before."""
     s = component.x[place, coordinate]
     for side, limit in (("lower", problem.lower[coordinate]), ("upper", problem.upper[coordinate])):
         if abs(s - limit) < SLACK:

@@ -1,4 +1,4 @@
-"""The self-motions of a pose: curves through the solutions of slices, and what may be missing."""
+"""The self-motions of a pose: curves through the solutions of slices, and possible gaps."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ Span = tuple[float, float, bool]
 
 
 class Motions(NamedTuple):
-    """The self-motions of one pose: curves within the range of the sliced joint, and what may be missing."""
+    """The self-motions of one pose: curves within the range of the sliced joint, and possible gaps."""
 
     components: list[Component]
     nodes: np.ndarray
     """(s, 7) solutions of slices."""
     doubt: str
-    """Why curves may be missing; empty if none is."""
+    """Reason why curves may be missing; empty if none is."""
 
 
 def motions_of(problem: IkProblem, T: np.ndarray, k: int, slices: int) -> Motions:
-    """The self-motions of a pose T (4, 4), with joint k sliced, and more slices where some may have been missed."""
+    """Find the self-motions of a pose T (4, 4) with joint k sliced, with more slices where some may be missed."""
     free, lanes = without_limits(problem), lanes_of(problem, T[None])
     low, high, around = range_of(problem, k)
     # Round values, at which the geometry of slices is special, are avoided where no limit asks for them.
@@ -65,7 +65,7 @@ def motions_of(problem: IkProblem, T: np.ndarray, k: int, slices: int) -> Motion
 
 
 def _with_slices(free: IkProblem, T: np.ndarray, k: int, values, nodes: Sliced, new: np.ndarray):
-    """Values and solutions of slices, with those of some more."""
+    """Add slices to values and solutions of slices."""
     more = seven_revolute.solve_slices(free, T[None], k, new)
     every = np.concatenate([values, new])
     order = np.argsort(every)
@@ -77,7 +77,7 @@ def _with_slices(free: IkProblem, T: np.ndarray, k: int, values, nodes: Sliced, 
 
 
 def range_of(problem: IkProblem, coordinate: int) -> Span:
-    """Where the curves of a problem are followed."""
+    """Return the range in which the curves of a problem are followed."""
     low, high = float(problem.span[0][coordinate]), float(problem.span[1][coordinate])
     around = bool(problem.upper[coordinate] - problem.lower[coordinate] >= TURN)
     return (low, low + TURN, True) if around else (low, high, False)
@@ -85,13 +85,13 @@ def range_of(problem: IkProblem, coordinate: int) -> Span:
 
 @lru_cache(maxsize=32)
 def without_limits(problem: IkProblem) -> IkProblem:
-    """The problem with all joints free, remembered."""
+    """Return the problem with all joints free, cached."""
     return problem.without_limits()
 
 
 @lru_cache(maxsize=32)
 def without_range(problem: IkProblem, coordinate: int) -> IkProblem:
-    """The problem with the sliced joint free."""
+    """Return the problem with the sliced joint free."""
     lower, upper = problem.lower.copy(), problem.upper.copy()
     lower[coordinate], upper[coordinate] = -np.inf, np.inf
     return replace(problem, lower=lower, upper=upper)

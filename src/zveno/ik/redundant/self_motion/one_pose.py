@@ -1,4 +1,4 @@
-"""All self-motions of one pose with one joint sliced: families, status and reason."""
+"""All self-motions of one pose with one joint sliced: self_motions, status and reason."""
 
 from __future__ import annotations
 
@@ -7,38 +7,39 @@ from typing import NamedTuple
 import numpy as np
 
 from ...ik_problem import IkProblem
-from ...solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Family
+from ...solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, SelfMotion
 from ...targets import Targets
 from ..sliced_joint import SlicedJoint
+from .coaxial import coaxial_lines, line_families, on_line
 from .inside_limits import Part, inside_limits
-from .motions import motions_of, range_of, without_range
+from .motions import motions_of, range_of, without_limits, without_range
 
 
 class PoseAnswer(NamedTuple):
-    """What is known of one pose.
+    """Answer for one pose.
 
     Attributes:
-        code: of the status.
+        code: status code.
         note: why curves may be missing; empty if none is.
-        families: curves inside limits.
+        self_motions: curves inside limits.
         solutions: (s, 7) sample of each of them.
         outside: (s, 7) samples of curves outside limits, where none is inside.
     """
 
     code: int
     note: str
-    families: tuple[Family, ...]
+    self_motions: tuple[SelfMotion, ...]
     solutions: list[np.ndarray]
     outside: list[np.ndarray]
 
 
 def answered(problem: IkProblem, targets: Targets, pose: int, joint: SlicedJoint) -> PoseAnswer:
-    """Families, status and reason of one pose with a joint sliced."""
+    """Find the families, status and reason of one pose with a joint sliced."""
     lanes, T = targets.lanes, targets.T[pose]
     motions = motions_of(problem, T, *joint)
     own = lanes._replace(targets=lanes.targets[[pose]])
     around = range_of(problem, joint.coordinate)[2]
-    doubt, families, solutions = motions.doubt, [], []
+    doubt, self_motions, solutions = motions.doubt, [], []
     cut = inside_limits(problem, own, motions.components, joint.coordinate, around)
     if cut.grazing and not doubt:
         doubt = "a joint grazes a limit"
@@ -50,11 +51,17 @@ def answered(problem: IkProblem, targets: Targets, pose: int, joint: SlicedJoint
         if not doubt and (not inside.all() or any(joint < 0 for joint, _ in part.ends)):
             doubt = "an end of a curve at a limit was not found"
         if inside.any():
-            families.append(_family(problem, part, x, inside, joint.coordinate))
+            self_motions.append(_family(problem, part, x, inside, joint.coordinate))
             solutions.append(x[inside])
-    if families or doubt:
-        code = (SAMPLED if families else UNDECIDED) if doubt else FAMILY
-        return PoseAnswer(code, doubt, tuple(families), solutions, [])
+    curves = None if motions.doubt else [component.x for component in motions.components]
+    for line in coaxial_lines(without_limits(problem), T, own, curves):
+        listed = any(on_line(line, x).sum() > 2 for x in solutions)
+        for family, x in () if listed else line_families(problem, line):
+            self_motions.append(family)
+            solutions.append(x)
+    if self_motions or doubt:
+        code = (SAMPLED if self_motions else UNDECIDED) if doubt else FAMILY
+        return PoseAnswer(code, doubt, tuple(self_motions), solutions, [])
     if not motions.components and not around:
         motions = motions_of(without_range(problem, joint.coordinate), T, *joint)
         doubt = motions.doubt if not motions.components else ""
@@ -62,9 +69,9 @@ def answered(problem: IkProblem, targets: Targets, pose: int, joint: SlicedJoint
     return PoseAnswer(UNDECIDED if doubt else COMPLETE, doubt, (), [], outside)
 
 
-def _family(problem: IkProblem, part: Part, x: np.ndarray, inside: np.ndarray, coordinate: int) -> Family:
-    """A part of a curve, of whose points x (m, 7) some are inside limits."""
+def _family(problem: IkProblem, part: Part, x: np.ndarray, inside: np.ndarray, coordinate: int) -> SelfMotion:
+    """Return a part of a curve as a self-motion; some of its points x (m, 7) are inside limits."""
     names = [step.joint for step in problem.steps]
     ends = tuple(f"{names[k]} at its {side} limit" if k >= 0 else "unknown" for k, side in part.ends)
     q, turns = problem.to_q(x[inside]), problem.to_q(x[inside & part.turns])
-    return Family(1, q, part.closed, names[coordinate], part.interval, ends, turns)
+    return SelfMotion(1, q, part.closed, names[coordinate], part.interval, ends, turns)

@@ -4,7 +4,7 @@ On a cell about (s, u) with half-widths r the Taylor coefficients t_ij = ∂ⁱ�
 derivatives: F has no zero where |t_00| is greater than all other |t_ij| and the remainder together. A point where s
 turns has F = F_u = 0. Cells in which F or F_u has no zero are dropped, the others halved. Where F_s and F_uu have
 no zero in twice the cell, the curve is there a graph over u that is bent one way, so it turns once at most; that
-point is found by Newton's method. What is left at the least size, such as crossings of the curve, is in doubt.
+point is found by Newton's method. Cells left at the least size, such as crossings of the curve, are ambiguous.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CELLS_PER_DEGREE = 8
 """Cells round the circle to begin with, for every degree of the polynomial."""
 MOST_PER_TURN = 64
 LEAST_WIDTH, LEAST_WIDTH_OF_MANY = 1e-4, 1e-5
-"""Of cells; the second for curves of a degree above `SIMPLE`, of which several may nearly coincide."""
+"""Smallest widths of cells; the second for degrees above `SIMPLE`, where several curves may nearly coincide."""
 MOST_CELLS, MOST_CELLS_OF_MANY = 16_000, 200_000
 """Cells looked at in all, in the same way."""
 SIMPLE = 4
@@ -37,16 +37,16 @@ class PlaneCurve(NamedTuple):
     A: np.ndarray
     degrees: tuple[int, int]
     noise: float
-    """What F is known to."""
+    """Uncertainty of F."""
 
 
 class Turning(NamedTuple):
-    """Where s turns on a curve F(s, u) = 0.
+    """Points where s turns on a curve F(s, u) = 0.
 
     Attributes:
         points: (t, 2) points (s, u), each the only one within its surroundings.
         side: (t,) 1 where the curve lies above s, −1 where below.
-        doubtful: (c, 2) intervals of s that hold what is left undecided.
+        doubtful: (c, 2) intervals of s that are left undecided.
     """
 
     points: np.ndarray
@@ -55,15 +55,15 @@ class Turning(NamedTuple):
 
 
 def sample_angles(n: int) -> np.ndarray:
-    """−π + 2π (k + ½)/n."""
+    """Return −π + 2π (k + ½)/n."""
     return -np.pi + 2 * np.pi * (np.arange(n) + 0.5) / n
 
 
 def plane_curve(samples: np.ndarray, greatest: int, uncertain: float = 0.0) -> PlaneCurve:
-    """From samples (n, n) at `sample_angles` in both angles, of a polynomial of degree at most `greatest` each.
+    """Fit a curve to samples (n, n) at `sample_angles` in both angles, of degree at most `greatest` in each.
 
-    Harmonics above that vanish but for rounding, and so tell how great that is; the samples may be known no better
-    than to `uncertain`.
+    Harmonics above that vanish but for rounding, and so measure it; `uncertain` is the uncertainty of the
+    samples.
     """
     n = len(samples)
     d = n // 2 - 1
@@ -83,14 +83,14 @@ def plane_curve(samples: np.ndarray, greatest: int, uncertain: float = 0.0) -> P
 
 @cache
 def _projector(n: int) -> np.ndarray:
-    """(n, n − 1) coefficients of φ from samples at n angles."""
+    """Return the matrix (n, n − 1) from samples at n angles to coefficients of φ."""
     project = harmonics(sample_angles(n), n // 2 - 1, 0)[0] * (2.0 / n)
     project[:, 0] *= 0.5
     return project
 
 
 def turning_points(curve: PlaneCurve, ranges: np.ndarray) -> Turning:
-    """All points with s in one of the ranges (r, 2) at which s turns."""
+    """Find all points with s in one of the ranges (r, 2) at which s turns."""
     bounds, r_u = _Bounds(curve), np.pi / _cells(curve)
     found: list[np.ndarray] = []
     doubtful, room = [np.zeros((0, 2))], MOST_CELLS if max(curve.degrees) <= SIMPLE else MOST_CELLS_OF_MANY
@@ -110,7 +110,7 @@ def turning_points(curve: PlaneCurve, ranges: np.ndarray) -> Turning:
 
 
 def _subdivided(curve: PlaneCurve, bounds: _Bounds, rows: np.ndarray, r_s: float, room: int):
-    """Turning points with s in rows of cells about values (n,), intervals of s (c, 2) that are left, and cells."""
+    """Find turning points with s in rows of cells about values (n,), undecided intervals of s (c, 2), and cells."""
     polynomial = padded(curve.A)
     least = LEAST_WIDTH if max(curve.degrees) <= SIMPLE else LEAST_WIDTH_OF_MANY
     found, total, r_u = [np.zeros((0, 3))], 0, np.pi / _cells(curve)
@@ -134,17 +134,17 @@ def _subdivided(curve: PlaneCurve, bounds: _Bounds, rows: np.ndarray, r_s: float
 
 
 def _cells(curve: PlaneCurve) -> int:
-    """Cells round a circle to begin with."""
+    """Return the initial number of cells round a circle."""
     return min(MOST_PER_TURN, CELLS_PER_DEGREE * max(curve.degrees))
 
 
 def _grid(rows: np.ndarray, around: int) -> tuple[np.ndarray, np.ndarray]:
-    """Middles of all cells about values of s."""
+    """Return middles of all cells about values of s."""
     return np.repeat(rows, around), np.tile(sample_angles(around), len(rows))
 
 
-def split(s: np.ndarray, u: np.ndarray, r_s: float, r_u: float):
-    """Cells halved both ways, long ones across only, and again where they are few: middles and half-widths."""
+def split(s: np.ndarray, u: np.ndarray, r_s: float, r_u: float) -> tuple[np.ndarray, np.ndarray, float, float]:
+    """Halve cells both ways, long ones across only, and again if they are few; return middles and half-widths."""
     parts = _halved(s, u, r_s, r_u)
     return parts if len(parts[0]) > FEW_CELLS else _halved(*parts)
 
@@ -160,7 +160,7 @@ def _halved(s: np.ndarray, u: np.ndarray, r_s: float, r_u: float):
 
 
 def harmonics(angles: np.ndarray, degree: int, order: int) -> np.ndarray:
-    """(order + 1, n, 2 degree + 1): φ and its derivatives, each over the factorial of its order."""
+    """Return φ and its derivatives (order + 1, n, 2 degree + 1), each over the factorial of its order."""
     m, k = np.arange(1, degree + 1), np.arange(order + 1)
     turned = np.multiply.outer(angles, m)
     c, s = np.cos(turned), np.sin(turned)
@@ -174,7 +174,7 @@ def harmonics(angles: np.ndarray, degree: int, order: int) -> np.ndarray:
 
 
 def amplitudes(A: np.ndarray) -> np.ndarray:
-    """(d_s + 1, d_u + 1) bounds of the harmonics of every degree."""
+    """Return bounds (d_s + 1, d_u + 1) of the harmonics of every degree."""
     d_s, d_u = (len(A) - 1) // 2, (A.shape[1] - 1) // 2
     a = np.abs(A)
     a = np.concatenate([a[:1], a[1 : d_s + 1] + a[d_s + 1 :]])
@@ -182,7 +182,7 @@ def amplitudes(A: np.ndarray) -> np.ndarray:
 
 
 class _Bounds:
-    """What Taylor polynomials of a curve leave out of the derivatives `LEADS` at most, and what these are known to.
+    """Bounds on the remainders of Taylor polynomials in the derivatives `LEADS`, and on the errors of these.
 
     The first is Σ a_mn mⁱ nʲ (m r_s + n r_u)^(9 − i − j) r_sⁱ r_uʲ / (9 − i − j)! over amplitudes a_mn of degrees m
     and n: a polynomial of degree nine of the half-widths, ten numbers for each derivative.
@@ -196,7 +196,7 @@ class _Bounds:
         self._noise = curve.noise * np.array([1.0, d_u, WIDER * d_s, (WIDER * d_u) ** 2])
 
     def of(self, r_s: float, r_u: float) -> np.ndarray:
-        """(4,), for half-widths of cells."""
+        """Return the bounds (4,) for half-widths of cells."""
         powers = np.array([r_s**k * r_u ** (_NINE - k) for k in range(_NINE + 1)])
         return self._terms @ powers + self._noise * np.array([1.0, r_u, r_s, r_u * r_u])
 
@@ -205,7 +205,7 @@ _NINE = ORDER + 1
 
 
 def _expanded() -> np.ndarray:
-    """(4, 10) factors of Σ a_mn mᵏ n⁹⁻ᵏ, the last two for wider cells."""
+    """Return factors (4, 10) of Σ a_mn mᵏ n⁹⁻ᵏ, the last two for wider cells."""
     factors = np.zeros((len(LEADS), _NINE + 1))
     for number, (i, j) in enumerate(LEADS):
         left = _NINE - i - j
@@ -219,7 +219,7 @@ _EXPANDED = _expanded()
 
 
 def common_zero(curves: list[PlaneCurve]) -> bool:
-    """Whether several curves may have a point in common: whether a cell is left in which each may have a zero."""
+    """Return True if several curves may have a common point: if a cell is left in which each may have a zero."""
     bounds = [(padded(curve.A), _Bounds(curve)) for curve in curves]
     around = max(_cells(curve) for curve in curves)
     r_s = r_u = np.pi / around
@@ -233,7 +233,7 @@ def common_zero(curves: list[PlaneCurve]) -> bool:
 
 
 def _distinct(points: np.ndarray) -> list[int]:
-    """Numbers of points (n, 3) without repetitions, whole turns aside."""
+    """Return numbers of points (n, 3) without repetitions, modulo 2π."""
     kept: list[int] = []
     for i, point in enumerate(points):
         d = points[kept, :2] - point[:2]

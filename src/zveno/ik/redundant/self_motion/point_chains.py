@@ -21,7 +21,7 @@ from .plane_curves import PlaneCurve, common_zero, harmonics, plane_curve, sampl
 
 SAMPLES = 16
 FEW = 8
-"""Samples of what is of degree two at most."""
+"""Number of samples of polynomials of degree at most two."""
 DEGREE = 4
 MEET = 1e-9
 """Distance of three axes from a point, in lengths of the arm, up to which they meet."""
@@ -36,7 +36,7 @@ class PointChain(NamedTuple):
         links: L1, L2, L3, (3, 4, 4).
         p: (3,), in lengths of the arm.
         point: (4,) the centre as the tool sees it, or as the world does.
-        end: what is left of the chain beyond a0, (4, 4).
+        end: the rest of the chain beyond a0, (4, 4).
         length: of the arm.
     """
 
@@ -49,7 +49,7 @@ class PointChain(NamedTuple):
     length: float
 
     def target(self, T: np.ndarray) -> np.ndarray:
-        """X (3,) of a pose T (4, 4), in lengths of the arm."""
+        """Return X (3,) of a pose T (4, 4), in lengths of the arm."""
         T = T if self.sign > 0 else rigid_inverse(T)
         return (self.end @ T @ self.point)[:3] / self.length
 
@@ -59,8 +59,8 @@ class PointProjection(NamedTuple):
 
     Attributes:
         chain: the chain.
-        first: whether the first angle is left out, else the last.
-        s, u, w: which of its angles are these.
+        first: True if the first angle is left out, else the last.
+        s, u, w: indices of its angles.
     """
 
     chain: PointChain
@@ -76,11 +76,11 @@ class PointProjection(NamedTuple):
 
     @property
     def sign(self) -> float:
-        """Of the chain's angles."""
+        """Sign of the chain's angles."""
         return self.chain.sign
 
     def curve(self, T: np.ndarray) -> PlaneCurve:
-        """For a pose (4, 4)."""
+        """Return the curve of a pose (4, 4)."""
         angles = sample_angles(SAMPLES)
         a = np.zeros((SAMPLES, SAMPLES, 3, 4))
         a[..., self.s], a[..., self.u] = angles[:, None, None], angles[None, :, None]
@@ -92,7 +92,7 @@ class PointProjection(NamedTuple):
         return plane_curve(F, DEGREE)
 
     def may_turn(self, T: np.ndarray, low: float, high: float) -> bool:
-        """Whether s may turn between two values that are close: in the plane of u and w, without eliminating w.
+        """Return True if s may turn between two close values: in the plane of u and w, without eliminating w.
 
         There both equations and the determinant of their derivatives by u and w have a common zero.
         """
@@ -109,12 +109,12 @@ class PointProjection(NamedTuple):
         return common_zero([plane_curve(f[0], d, 4 * float(np.abs(f[1:] - f[0]).max())) for f, d in functions])
 
     def angles(self, x: np.ndarray) -> np.ndarray:
-        """(n, 2) s and u of configurations x (n, 7)."""
+        """Return s and u (n, 2) of configurations x (n, 7)."""
         return self.chain.sign * x[:, [self.chain.joints[self.s], self.chain.joints[self.u]]]
 
 
 def _slopes(samples: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives by both angles of polynomials from samples (..., n, n), at the same places."""
+    """Return derivatives by both angles of polynomials from samples (..., n, n), at the same places."""
     n = samples.shape[-1]
     values, rates = harmonics(sample_angles(n), degree, 1)
     project = values * (2.0 / n)
@@ -124,7 +124,7 @@ def _slopes(samples: np.ndarray, degree: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _invariants(chain: PointChain, a: np.ndarray, X: np.ndarray, first: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Height and half the squared distance, less what they must be, at angles a (..., 4)."""
+    """Return the residuals of height and half the squared distance at angles a (..., 4)."""
     if first:
         v = np.broadcast_to(chain.p, (*a.shape[:-1], 3))
         for i in (3, 2, 1):
@@ -139,13 +139,13 @@ def _invariants(chain: PointChain, a: np.ndarray, X: np.ndarray, first: bool) ->
 
 
 def _turned(v: np.ndarray, angle: np.ndarray) -> np.ndarray:
-    """Points (..., 3) turned about z."""
+    """Rotate points (..., 3) about z."""
     c, s = np.cos(angle), np.sin(angle)
     return np.stack([c * v[..., 0] - s * v[..., 1], s * v[..., 0] + c * v[..., 1], v[..., 2]], axis=-1)
 
 
 def point_projections(problem: IkProblem, joint: int) -> list[PointProjection]:
-    """Curves of both kinds in which s is a joint of the chain; none where no three joints at an end meet."""
+    """Return curves of both kinds in which s is a joint of the chain; none if no three joints at an end meet."""
     projections = []
     for chain in point_chains(problem):
         if joint not in chain.joints:
@@ -159,7 +159,7 @@ def point_projections(problem: IkProblem, joint: int) -> list[PointProjection]:
 
 
 def point_chains(problem: IkProblem) -> list[PointChain]:
-    """The chains of four joints of an arm of seven."""
+    """Return the chains of four joints of an arm of seven."""
     C, length = problem.constants, problem.length
     chains = []
     wrist = _heights(C[5], C[6], length)
@@ -176,7 +176,7 @@ def point_chains(problem: IkProblem) -> list[PointChain]:
 
 
 def _heights(A: np.ndarray, B: np.ndarray, length: float) -> tuple[float, float, float] | None:
-    """Where on their own axes three joints meet, with A and B (4, 4) between them; None if they do not."""
+    """Return where on their own axes three joints meet, with A and B (4, 4) between; None if they do not."""
     heights: list[float] = []
     for link in (A, B):
         R, t = link[:3, :3], link[:3, 3]

@@ -22,18 +22,18 @@ from .plane_curves import PlaneCurve, harmonics, plane_curve
 from .point_chains import point_projections
 
 MOST = 3
-"""Projections of an arm: what one leaves in doubt another may decide."""
+"""Maximum number of projections of an arm: what one leaves ambiguous another may decide."""
 TRIALS = 3
 SLOPE = 1e4
 """Times the noise that the gradient of F must be at solutions of random poses: else F has no simple zeros there."""
 
 
 class Projection(Protocol):
-    """A family of plane curves, one a pose."""
+    """Family of plane curves, one per pose."""
 
     @property
     def sheets(self) -> int:
-        """How many solutions of the arm lie over a point of the curve."""
+        """Number of solutions of the arm over a point of the curve."""
         ...
 
     @property
@@ -42,15 +42,15 @@ class Projection(Protocol):
         ...
 
     def curve(self, T: np.ndarray) -> PlaneCurve:
-        """The curve of a pose (4, 4)."""
+        """Return the curve of a pose (4, 4)."""
         ...
 
     def angles(self, x: np.ndarray) -> np.ndarray:
-        """(n, 2) s and u of configurations x (n, 7), as the curve has them."""
+        """Return s and u (n, 2) of configurations x (n, 7), in the curve's convention."""
         ...
 
     def may_turn(self, T: np.ndarray, low: float, high: float) -> bool:
-        """Whether s may turn between two values that are close, by another argument than the curve's."""
+        """Return True if s may turn between two close values, by another argument than the curve's."""
         ...
 
 
@@ -59,7 +59,7 @@ class LoopProjection(NamedTuple):
 
     Attributes:
         system: the template with three arms: s at 0, π and π/2.
-        before, after: (3, 4, 4) inverses of what is before the first and after the last of the six joints.
+        before, after: (3, 4, 4) inverses of the transforms before the first and after the last of the six joints.
         scale: of lengths.
         joints: numbers of s and u in the arm of seven.
         shift: added to the scan angle to give u.
@@ -79,11 +79,11 @@ class LoopProjection(NamedTuple):
 
     @property
     def sign(self) -> float:
-        """s is the joint's angle."""
+        """Sign of s: s is the joint's angle."""
         return 1.0
 
     def curve(self, T: np.ndarray) -> PlaneCurve:
-        """The curve of a pose (4, 4)."""
+        """Return the curve of a pose (4, 4)."""
         X = self.before @ T @ self.after
         X[:, :3, 3] *= self.scale
         E, _ = self.system.system(X[:, :3])
@@ -92,17 +92,17 @@ class LoopProjection(NamedTuple):
         return plane_curve(self.system.determinants(by_s, SAMPLE_POINTS), DEGREE)
 
     def angles(self, x: np.ndarray) -> np.ndarray:
-        """(n, 2) s and the scan angle of configurations x (n, 7)."""
+        """Return s and the scan angle (n, 2) of configurations x (n, 7)."""
         return x[:, list(self.joints)] - np.array([0.0, self.shift])
 
     def may_turn(self, T: np.ndarray, low: float, high: float) -> bool:
-        """No other argument is known."""
+        """Return True: no other argument is known."""
         return True
 
 
 @lru_cache(maxsize=32)
 def projections_of(problem: IkProblem, joint: int) -> tuple[Projection, ...]:
-    """The best projections with a joint as s; none if none has simple zeros at solutions of random poses."""
+    """Return the best projections with a joint as s; none if none has simple zeros at solutions of random poses."""
     q = np.random.default_rng(2).uniform(-np.pi, np.pi, (TRIALS, problem.n))
     T = np.stack([problem.forward(row) for row in q])
     candidates: list[Any] = [*point_projections(problem, joint)] or [*_loop_projections(problem, joint)]
@@ -121,19 +121,19 @@ def projections_of(problem: IkProblem, joint: int) -> tuple[Projection, ...]:
 
 
 def _second(projection: Any) -> int:
-    """The joint that is u."""
+    """Return the joint that is u."""
     return projection.joints[1] if isinstance(projection, LoopProjection) else projection.chain.joints[projection.u]
 
 
 def _slope(curve: PlaneCurve, at: np.ndarray) -> float:
-    """|∇F| over the noise at a point; 0 where F itself is not small there."""
+    """Return |∇F| over the noise at a point; 0 where F itself is not small there."""
     S, U = (harmonics(at[k : k + 1], curve.degrees[k], 1)[:, 0] for k in (0, 1))
     value, gradient = S[0] @ curve.A @ U[0], np.hypot(S[1] @ curve.A @ U[0], S[0] @ curve.A @ U[1])
     return gradient / curve.noise if abs(value) < 1e3 * curve.noise else 0.0
 
 
 def _loop_projections(problem: IkProblem, joint: int) -> list[LoopProjection]:
-    """Of all templates that eliminate two angles between links without s."""
+    """Return the projections of all templates that eliminate two angles between links without s."""
     lower, upper = problem.span[0][joint], problem.span[1][joint]
     generic = lower + GENERIC * (upper - lower)
     before, links, after = held(problem, joint, np.array([0.0, np.pi, np.pi / 2, generic]))

@@ -20,15 +20,15 @@ from .advance import HAPPENED, LONGEST_STEP, LOST, advanced
 from .curve_step import ON_CURVE, held_at, tangents, turns_within
 
 FIRST_STEP = 0.05
-"""The first step would cross the strip if the curve were straight, but is no shorter than this."""
+"""Smallest first step. The first step would cross the strip if the curve were straight."""
 CROSSING = 1.05
-"""How much further than that it goes."""
+"""Factor of the first step beyond the width of the strip."""
 ARRIVED = 1e-6
-"""Distance, rad, within which what arrives is a solution of the slice."""
+"""Distance, rad, within which an arriving point is a solution of the slice."""
 MOST_CALLS = 60
-"""Of up to `MOST_POINTS` points each; a call ends at a turn, too."""
+"""Maximum number of calls, of up to `MOST_POINTS` points each; a call ends at a turn, too."""
 HALVINGS = 10
-"""Of a step, to find where it leaves a strip; corrections do the rest."""
+"""Halvings of a step to find where it leaves a strip; corrections do the rest."""
 LANDING = 4
 """Calls of three corrections each with which a curve is brought to a slice."""
 
@@ -41,7 +41,7 @@ class Slices(NamedTuple):
         lanes: the pose.
         coordinate: the sliced joint.
         values: of it, ascending.
-        around: whether the last slice is followed by the first.
+        around: True if the last slice is followed by the first.
         slice: (s,) of every solution.
         x: (s, 7) solutions.
         tangent: (s, 7) of the curves through them, the way on which the sliced joint grows.
@@ -62,14 +62,14 @@ class Strands(NamedTuple):
 
     Attributes:
         start, end: (m,) numbers of the solutions at both ends; −1 where following was lost.
-        below: (m,) whether it lies below its end.
-        upward: (m,) whether it begins upwards.
-        first: (m + 1,) where among all points those of each piece begin.
+        below: (m,) True if it lies below its end.
+        upward: (m,) True if it begins upwards.
+        first: (m + 1,) index of the first point of each piece.
         x: (p, 7), both ends of each piece among them, without jumps within a piece.
         tangent: (p, 7).
         turn_piece: (t,) pieces that turn.
         turn_after: (t,) the point before the turn, counted within the piece.
-        turn: (t, 7) where the sliced joint turns.
+        turn: (t, 7) points where the sliced joint turns.
     """
 
     start: np.ndarray
@@ -95,19 +95,21 @@ class _Leaving(NamedTuple):
     side: np.ndarray
 
 
-def slices_of(problem: IkProblem, lanes: Lanes, coordinate: int, values, around: bool, nodes: Sliced) -> Slices:
-    """With tangents; the solutions are those of one pose."""
+def slices_of(
+    problem: IkProblem, lanes: Lanes, coordinate: int, values: Any, around: bool, nodes: Sliced
+) -> Slices:
+    """Return slices with tangents, from the solutions of one pose."""
     tangent = tangents(problem, lanes, nodes.x, coordinate)
     return Slices(problem, lanes, coordinate, values, around, nodes.slice, nodes.x, tangent)
 
 
 def followed(slices: Slices, start: np.ndarray, upward: bool) -> Strands:
-    """The curves through some solutions of slices, as far as the strip above or below them goes.
+    """Follow the curves through some solutions of slices across the strip above or below them.
 
     Args:
         slices: all solutions.
         start: numbers of those to begin at.
-        upward: whether the sliced joint grows at first.
+        upward: True if the sliced joint grows at first.
     """
     problem, lanes, k = slices.problem, slices.lanes, slices.coordinate
     count, active = len(start), np.arange(len(start))
@@ -172,7 +174,7 @@ def followed(slices: Slices, start: np.ndarray, upward: bool) -> Strands:
 
 
 def _strip(slices: Slices, start: np.ndarray, upward: bool):
-    """Lower and upper value of the strip above or below solutions, and the numbers of its two slices.
+    """Return the bounds of the strip above or below solutions, and the numbers of its two slices.
 
     The last strip of a circle goes beyond a turn, and so does the first.
     """
@@ -185,7 +187,7 @@ def _strip(slices: Slices, start: np.ndarray, upward: bool):
 
 
 def _at_level(gone: _Leaving, coordinate: int, level: np.ndarray) -> np.ndarray:
-    """(n, 7) where cubics bring a coordinate to a level; by bisection."""
+    """Return points (n, 7) where cubics bring a coordinate to a level, by bisection."""
     chord = gone.x_new - gone.x
     length = np.linalg.norm(chord, axis=1)[:, None]
     begin, end = length * gone.tangent, length * gone.t_new
@@ -199,12 +201,12 @@ def _at_level(gone: _Leaving, coordinate: int, level: np.ndarray) -> np.ndarray:
 
 
 def _cubic(t: Any, x: Any, chord: Any, begin: Any, end: Any) -> Any:
-    """Where the cubic from x over a chord, with these derivatives at its ends, is at t of 0 … 1."""
+    """Evaluate the cubic from x over a chord, with these derivatives at its ends, at t of 0 … 1."""
     return x + t * t * (3 - 2 * t) * chord + t * (1 - t) * ((1 - t) * begin - t * end)
 
 
 def _landed(slices: Slices, start: np.ndarray, cut: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Solutions of slices next to points (n, 7) of their planes, and their numbers; −1 where there is none."""
+    """Find solutions of slices next to points (n, 7) of their planes, and their numbers; −1 if there is none."""
     landed, squared = held_at(slices.problem, slices.lanes, start, slices.coordinate, LANDING)
     table = _by_slice(slices.slice, len(slices.values))[cut]
     off = slices.x[table] - landed[:, None]
@@ -218,7 +220,7 @@ def _landed(slices: Slices, start: np.ndarray, cut: np.ndarray) -> tuple[np.ndar
 
 
 def _by_slice(cut: np.ndarray, slices: int) -> np.ndarray:
-    """(slices, m) numbers of the solutions of every slice, −1 beyond them."""
+    """Return the numbers (slices, m) of the solutions of every slice, −1 beyond them."""
     order = np.argsort(cut, kind="stable")
     count = np.bincount(cut, minlength=slices)
     table = np.full((slices, max(1, int(count.max(initial=0)))), -1)

@@ -1,0 +1,1 @@
+"""Numbers that the source documents print, beside what the library finds."""

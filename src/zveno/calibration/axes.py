@@ -1,0 +1,275 @@
+"""Joint axes from points that move with one joint at a time, and a robot from its axes, without a nominal model.
+
+One joint moves, and a target on the moving part is measured: its positions lie on a circle (revolute joint) or on a
+line (prismatic joint). Document 001, (9) to (17): the axis frame R, t is fitted to the positions together with the
+joint values, and the frames of all joints make a chain. Its covariance is (25), corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ShapeError, ZvenoError
+from ..mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
+from ..spatial.rotations import nearest_rotation
+from ..spatial.transforms import inverse, transform
+from ..spatial.vectors import skew
+
+
+@dataclass(frozen=True, eq=False)
+class JointAxis:
+    """Axis of one joint in the measuring frame.
+
+    Attributes:
+        kind: "revolute" or "prismatic".
+        R, t: pose of a frame with the axis along z; at q = 0 the point lies on x (revolute), and t is the centre.
+        radius: radius of the circle, m; 0 for a prismatic joint.
+        scale: μ, displacement per unit of the reading of a prismatic joint, 1 for a true gear.
+        residual: root mean square distance of points from the circle or line, m.
+        covariance: covariance (6, 6) of (δω, δt) in the measuring frame for the estimated noise: document 001 (25),
+            corrected (`frame_covariance`). For a prismatic joint, the rotation about its line is not included.
+        sigma: standard deviation of a coordinate, m.
+    """
+
+    kind: str
+    R: np.ndarray
+    t: np.ndarray
+    radius: float
+    scale: float
+    residual: float
+    sigma: float
+    covariance: np.ndarray
+
+    @property
+    def T(self) -> np.ndarray:
+        """Pose of the frame as a (4, 4) transform."""
+        return transform(self.R, self.t)
+
+    @property
+    def direction(self) -> np.ndarray:
+        """Unit vector along the axis, for positive joint motion."""
+        return self.R[:, 2]
+
+
+def joint_axis(q: ArrayLike, g: ArrayLike, kind: str = "revolute", sigma: float | None = None) -> JointAxis:
+    """Estimate the axis of a joint that moved alone: (9) to (15), with the determinant of R corrected.
+
+    Args:
+        q: joint values, (m,), rad or m.
+        g: positions of the point, (m, 3), m.
+        kind: "revolute" or "prismatic".
+        sigma: standard deviation of a coordinate, if known: σ² = σ_g² + r²σ_q² for a revolute joint.
+    """
+    q, g = np.asarray(q, dtype=float), np.asarray(g, dtype=float)
+    if q.ndim != 1 or g.shape != (len(q), 3):
+        raise ShapeError(f"q and g must have shapes (m,) and (m, 3), got {q.shape} and {g.shape}")
+    if not (np.isfinite(q).all() and np.isfinite(g).all()):
+        raise ShapeError("joint values and points must be finite")
+    if kind == "revolute":
+        p = np.stack([np.cos(q), np.sin(q), np.zeros_like(q)], axis=1)
+        needed = 3
+    elif kind == "prismatic":
+        p = np.stack([np.zeros_like(q), np.zeros_like(q), q], axis=1)
+        needed = 2
+    else:
+        raise ZvenoError(f"kind must be a joint type, got {kind!r}", remedy='Give "revolute" or "prismatic"')
+    a, b = p - p.mean(axis=0), g - g.mean(axis=0)
+    spread = np.linalg.svd(a, compute_uv=False)
+    if len(q) < needed or spread[0 if kind == "prismatic" else 1] < 1e-6:
+        raise ZvenoError(
+            f"the joint moved too little, or to too few positions, to determine a {kind} axis",
+            remedy=f"Measure at least {needed} different joint values, as far apart as the joint allows",
+        )
+    seen = np.linalg.svd(b, compute_uv=False)
+    if seen[0 if kind == "prismatic" else 1] < 1e-9:
+        raise ZvenoError(
+            "the points do not leave one place, or one line, while the joint moves",
+            remedy="Mount the target away from the axis, and check which joint moved",
+        )
+    R = nearest_rotation(b.T @ a)
+    scale = float(np.sum(b * (a @ R.T)) / np.sum(a * a))
+    t = g.mean(axis=0) - scale * (R @ p.mean(axis=0))
+    r = g - (scale * p @ R.T + t)
+    freedom = max(3 * len(q) - (7 if kind == "revolute" else 6), 1)
+    s = float(np.sqrt(np.sum(r**2) / freedom)) if sigma is None else sigma
+    radius = scale if kind == "revolute" else 0.0
+    return JointAxis(
+        kind,
+        R,
+        t,
+        radius,
+        1.0 if kind == "revolute" else scale,
+        float(np.sqrt(np.mean(np.sum(r**2, axis=1)))),
+        s,
+        frame_covariance(scale * p @ R.T, s),
+    )
+
+
+def axis_information(points: ArrayLike) -> np.ndarray:
+    """Return the inertia tensor Σ (|p|² 1 − p pᵀ) of (25), with p relative to the mean of the points (m, 3)."""
+    p = np.asarray(points, dtype=float)
+    if p.ndim != 2 or p.shape[1] != 3 or len(p) < 2:
+        raise ShapeError(f"must have shape (m, 3) with m ≥ 2, got {p.shape}", element="points")
+    p = p - p.mean(axis=0)
+    return np.sum(p**2) * np.eye(3) - p.T @ p
+
+
+def unseen_turns(points: ArrayLike) -> np.ndarray:
+    """Return unit vectors (3, k) of rotations that do not move the points: one for collinear points, else none."""
+    values, vectors = np.linalg.eigh(axis_information(points))
+    return vectors[:, values <= 1e-12 * max(values[-1], 1e-300)]
+
+
+def frame_covariance(points: ArrayLike, sigma: float, scale: bool = True) -> np.ndarray:
+    """Return the covariance (25) of (δω, δt), (6, 6), of a frame fitted to points (m, 3), relative to its origin in
+    any axes.
+
+    The mean of the points has covariance σ²/m, and the rotation about it σ² [Σ(|p|² 1 − p pᵀ)]⁻¹. The origin is at
+    −c from the mean; it moves by c × δω and, if the scale of the points is fitted too, along c. Rotations that the
+    points do not determine are omitted.
+    """
+    p = np.asarray(points, dtype=float)
+    information, hidden = axis_information(p), unseen_turns(p)
+    turn = sigma**2 * (np.linalg.inv(information + hidden @ hidden.T) - hidden @ hidden.T)
+    mean = p.mean(axis=0)
+    arm = skew(mean)
+    place = sigma**2 / len(p) * np.eye(3) + arm @ turn @ arm.T
+    if scale:
+        place = place + sigma**2 / np.sum((p - mean) ** 2) * np.outer(mean, mean)
+    return np.block([[turn, turn @ arm.T], [arm @ turn, place]])
+
+
+class IdentifiedAxes(NamedTuple):
+    """Robot found from motions of one joint at a time.
+
+    Attributes:
+        axes: axis of every joint, with its covariance and residual.
+        q_rest: joint values of the resting joints.
+        mechanism: the chain (17) in the measuring frame, with the target as the frame `tool`.
+    """
+
+    axes: tuple[JointAxis, ...]
+    q_rest: np.ndarray
+    mechanism: Mechanism
+
+    def __str__(self) -> str:
+        lines = []
+        for k, axis in enumerate(self.axes, start=1):
+            turn = np.degrees(np.sqrt(np.trace(axis.covariance[:3, :3])))
+            radius = f", radius {1e3 * axis.radius:.3f} mm" if axis.kind == "revolute" else ""
+            residual = f"residual {1e3 * axis.residual:.4f} mm, direction to {turn:.4f}°"
+            lines.append(f"joint {k}, {axis.kind}{radius}: {residual}")
+        return "\n".join(lines)
+
+
+def identify_axes(
+    q: ArrayLike,
+    g: ArrayLike,
+    kinds: Sequence[str] | None = None,
+    names: Sequence[str] | None = None,
+    *,
+    sigma: float | None = None,
+    moved: float = 1e-4,
+) -> IdentifiedAxes:
+    """Find a robot from positions of a target while one joint at a time moves: (9) to (17), no nominal model.
+
+    `identify_axes(*read_axis_motions("axes.csv"))` takes a file. `zveno.Robot(found.mechanism).calibrate(…)` then
+    refines all parameters together, (18), with postures in which all joints move. The axis frames are not those of
+    a drawing: zeros and directions follow from the joint values.
+
+    Args:
+        q: joint values, (m, n), rad or m. In every row at most one joint is away from its resting value.
+        g: positions of the target in the measuring frame, (m, 3), m.
+        kinds: "revolute" or "prismatic" for every joint; all revolute by default.
+        names: names of the joints.
+        sigma: standard deviation of a coordinate, if known.
+        moved: change of a joint value, rad or m, from which a joint counts as moved.
+    """
+    q, g = np.asarray(q, dtype=float), np.asarray(g, dtype=float)
+    if q.ndim != 2 or g.shape != (len(q), 3) or not len(q):
+        raise ShapeError(f"q and g must have shapes (m, n) and (m, 3), got {q.shape} and {g.shape}")
+    if not (np.isfinite(q).all() and np.isfinite(g).all()):
+        raise ShapeError("joint values and points must be finite")
+    n = q.shape[1]
+    joint_kinds = ["revolute"] * n if kinds is None else list(kinds)
+    joint_names = [f"joint{k}" for k in range(1, n + 1)] if names is None else list(names)
+    given = len(joint_kinds), len(joint_names)
+    if given != (n, n):
+        raise ShapeError(f"kinds and names must have {n} entries, one per joint, got {given[0]} and {given[1]}")
+    # A joint rests at the value that most rows share.
+    shared = [(np.abs(column[:, None] - column) <= moved).sum(axis=1) for column in q.T]
+    q_rest = np.array([column[np.argmax(count)] for column, count in zip(q.T, shared, strict=True)])
+    away = np.abs(q - q_rest) > moved
+    several = np.flatnonzero(away.sum(axis=1) > 1)
+    if len(several):
+        together = " and ".join(joint_names[k] for k in np.flatnonzero(away[several[0]]))
+        raise ZvenoError(
+            f"{together} move together in row {several[0] + 1} ({len(several)} such rows)",
+            element="q",
+            remedy="Move one joint at a time, and leave the others at one posture",
+        )
+    axes = []
+    for k, (name, kind) in enumerate(zip(joint_names, joint_kinds, strict=True)):
+        rows = away[:, k] | ~away.any(axis=1)
+        if not away[:, k].any():
+            raise ZvenoError(f"{name} does not move in any row", element="q", remedy="Measure its motion, too")
+        try:
+            axes.append(joint_axis(q[rows, k], g[rows], kind, sigma))
+        except ZvenoError as error:
+            raise ZvenoError(str(error), element=name) from error
+    at_rest = [
+        axis.t + axis.R @ (circle([x], axis.radius)[0] if axis.kind == "revolute" else axis.scale * line([x])[0])
+        for axis, x in zip(axes, q_rest, strict=True)
+    ]
+    mechanism = identify_chain(axes, q_rest, np.mean(at_rest, axis=0), joint_names)
+    return IdentifiedAxes(tuple(axes), q_rest, mechanism)
+
+
+def identify_chain(
+    axes: Sequence[JointAxis], q_rest: ArrayLike, tool: ArrayLike | None = None, names: Sequence[str] | None = None
+) -> Mechanism:
+    """Build the S-model (17) as a mechanism: Base V(q1) T12 V(q2) … Tool, in the measuring frame.
+
+    Args:
+        axes: axes of all joints from the base, each estimated with the other joints at `q_rest`.
+        q_rest: (n,) values of the resting joints during the experiment.
+        tool: position of the measured point in the measuring frame at `q_rest`, (3,); by default the frame of the
+            last axis.
+        names: names of the joints.
+    """
+    q = np.asarray(q_rest, dtype=float)
+    if q.shape != (len(axes),):
+        raise ShapeError(f"must have shape ({len(axes)},), one value per axis, got {q.shape}", element="q_rest")
+    names = [f"joint{k}" for k in range(1, len(axes) + 1)] if names is None else list(names)
+    links, joints = [Link("base", inertia_given=False)], []
+    T_measure_link = np.eye(4)
+    for k, (axis, name) in enumerate(zip(axes, names, strict=True), start=1):
+        kind = Revolute() if axis.kind == "revolute" else Prismatic()
+        # The axis frame belongs to q = 0 of its own joint: it is fixed on the previous link.
+        joints.append(
+            Joint(name, links[-1].name, f"link{k}", kind, inverse(T_measure_link) @ axis.T, limits=Limits())
+        )
+        links.append(Link(f"link{k}", inertia_given=False))
+        T_measure_link = axis.T @ kind.motion(q[k - 1 : k])
+    frames = []
+    if tool is not None:
+        p = (inverse(T_measure_link) @ np.array([*np.asarray(tool, dtype=float), 1.0]))[:3]
+        frames = [Frame("tool", links[-1].name, transform(None, p))]
+    return assemble("identified", links, joints, frames, source="joint axes identified from points")
+
+
+def circle(q: ArrayLike, radius: float = 1.0) -> np.ndarray:
+    """Return points (m, 3) of a revolute joint at angles q, its axis along z through the origin."""
+    q = np.asarray(q, dtype=float)
+    return radius * np.stack([np.cos(q), np.sin(q), np.zeros_like(q)], axis=-1)
+
+
+def line(q: ArrayLike) -> np.ndarray:
+    """Return points (m, 3) of a prismatic joint at positions q, along z."""
+    q = np.asarray(q, dtype=float)
+    return q[:, None] * np.array([0.0, 0.0, 1.0])

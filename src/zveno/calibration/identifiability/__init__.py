@@ -1,1 +1,0 @@
-"""Which parameters a kind of measurement can determine, by sampled Jacobians, formulas and proof."""

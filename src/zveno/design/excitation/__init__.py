@@ -1,1 +1,0 @@
-"""Exciting trajectories: motions whose torques tell most about the inertial parameters."""

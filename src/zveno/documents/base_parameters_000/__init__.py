@@ -1,1 +1,0 @@
-"""Document 000, base inertial parameters by the method of projections."""

@@ -1,1 +1,0 @@
-"""Document 001, complete and irreducible kinematic models and their calibration."""

@@ -1,1 +1,0 @@
-"""Document 004, inverse kinematics by scanning in functions of numbers."""

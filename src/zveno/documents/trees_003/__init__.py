@@ -1,1 +1,0 @@
-"""Document 003, mechanisms with a tree structure, a floating base and external constraints."""

@@ -1,0 +1,1 @@
+"""Exciting trajectories: motions whose torques determine the inertial parameters best."""

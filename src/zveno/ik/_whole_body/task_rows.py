@@ -1,0 +1,123 @@
+"""Errors of tasks and their Jacobians: one function of q and targets, traced for one robot and one set of tasks.
+
+In the frame's own axes, e = [Rᵀ(p_d − p), log(RᵀR_d)] and J is the frame's Jacobian in the same axes, so that
+moving by δ with J δ = e takes the frame to its target to first order. Rows of the centre of mass are in world axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...algorithms.center_of_mass import center_of_mass, center_of_mass_jacobian
+from ...algorithms.forward_kinematics import link_poses
+from ...algorithms.jacobian import twist_columns
+from ...algorithms.mass_matrix import centroidal_matrix
+from ...kernels.ops import abs, atan2, greater, logical_or, sqrt, where
+from ...mechanism import Mechanism
+from ...spatial.rotations import quaternion_log
+from ...spatial.transforms import inverse
+from ...spatial.vectors import cross
+from .tasks import CenterOfMassTask, FrameTask, Task, target_size
+
+NO_TURN = 1e-12
+"""Nearer to one line than this, in radians, the direction in which to turn an axis is lost in rounding."""
+
+
+class TaskRows(NamedTuple):
+    """Equations J δ = e of one task."""
+
+    e: Any
+    J: Any
+
+
+def all_rows(mechanism: Mechanism, tasks: Sequence[Task], q: Any, targets: Any, dt: Any = 1.0) -> list[TaskRows]:
+    """Return equations of all tasks but postures, in order; `targets` are their numbers one after the other."""
+    T = link_poses(mechanism, q)
+    rows, first = [], 0
+    for task in tasks:
+        size = target_size(mechanism, task)
+        target = targets[first : first + size]
+        first += size
+        if isinstance(task, FrameTask):
+            rows.append(frame_rows(mechanism, task, q, T, target.reshape(3, 4)))
+        elif isinstance(task, CenterOfMassTask):
+            e = target - center_of_mass(mechanism, q)
+            rows.append(TaskRows(e, center_of_mass_jacobian(mechanism, q)))
+        elif task.n_rows:
+            rows.append(TaskRows(target * dt, centroidal_matrix(mechanism, q)))
+        else:
+            rows.append(TaskRows(np.zeros(0), np.zeros((0, mechanism.n_v))))
+    return rows
+
+
+def frame_rows(mechanism: Mechanism, task: FrameTask, q: Any, T: Any, target: Any) -> TaskRows:
+    """Return equations of a frame, from the poses of all links."""
+    T_world_frame, J = _carried(mechanism, task.frame, q, T)
+    R, p = T_world_frame[:3, :3], T_world_frame[:3, 3]
+    T_reference_frame = T_world_frame
+    if task.relative_to is not None:
+        reference = mechanism.frame(task.relative_to)
+        link = mechanism.link_number(reference.link)
+        T_reference_frame = inverse(T[link] @ reference.T_link_frame) @ T_world_frame
+        J = J - twist_columns(mechanism, q, T, link, p)
+    R_reference = T_reference_frame[:3, :3]
+    J = np.concatenate([R.T @ J[:3], R.T @ J[3:]])
+    place = R_reference.T @ (target[:, 3] - T_reference_frame[:3, 3])
+    if task.kind == "position":
+        return TaskRows(place, J[:3])
+    turn = R_reference.T @ target[:, :3]
+    if task.kind == "position+axis":
+        return TaskRows(np.concatenate([place, axis_turn(turn[:, 2])]), J[:5])
+    rotation = rotation_vector(turn)
+    if task.kind == "rotation":
+        return TaskRows(rotation, J[3:])
+    return TaskRows(np.concatenate([place, rotation]), J)
+
+
+def _carried(mechanism: Mechanism, frame: str, q: Any, T: Any) -> tuple[Any, Any]:
+    """Return the pose of a frame, and its Jacobian in world axes at its origin."""
+    target = mechanism.frame(frame)
+    link = mechanism.link_number(target.link)
+    T_world_frame = T[link] @ target.T_link_frame
+    return T_world_frame, twist_columns(mechanism, q, T, link, T_world_frame[:3, 3])
+
+
+def rotation_vector(R: Any) -> Any:
+    """Return the rotation vector (3,) of angle at most π, traced."""
+    return quaternion_log(quaternion_of(R))
+
+
+def rigid_error(R: Any) -> Any:
+    """Return the deviation of a matrix (3, 3) from a rotation, traced."""
+    return abs(R.T @ R - np.eye(3)).sum() + abs(cross(R[:, 0], R[:, 1]) @ R[:, 2] - 1.0)
+
+
+def quaternion_of(R: Any) -> Any:
+    """Return the quaternion (4,) of a rotation, traced: from its largest component (Shepperd)."""
+    trace = R[0, 0] + R[1, 1] + R[2, 2]
+    best = trace
+    q = np.array([1.0 + trace, R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        candidate: list[Any] = [R[k, j] - R[j, k], None, None, None]
+        candidate[1 + i] = 1.0 + R[i, i] - R[j, j] - R[k, k]
+        candidate[1 + j], candidate[1 + k] = R[j, i] + R[i, j], R[k, i] + R[i, k]
+        larger = greater(R[i, i], best)
+        best = where(larger, R[i, i], best)
+        q = where(larger, np.array(candidate), q)
+    return q / sqrt((q * q).sum())
+
+
+def axis_turn(axis: Any) -> Any:
+    """Return the turn about x and y (2,) that takes the z axis to another; half a turn, about x, to its opposite.
+
+    The direction of the turn is lost within rounding of the opposite, its angle never is.
+    """
+    across = cross(np.array([0.0, 0.0, 1.0]), axis)[:2]
+    sine = sqrt((across * across).sum())
+    turned = greater(sine, NO_TURN)
+    turn = across * where(turned, atan2(sine, axis[2]) / where(turned, sine, 1.0), 1.0)
+    return where(logical_or(turned, greater(axis[2], 0.0)), turn, np.array([np.pi, 0.0]))

@@ -1,0 +1,253 @@
+"""The quadratic program of one velocity step: one function of the state and the targets, traced for one robot.
+
+    minimise Σ w² |J δ − gain e|² + w_p² |δ − gain Δq|² + damping |δ|²   over the step δ = v dt
+
+with the limits of position, velocity and acceleration as one box, and rows for clearance and the support polygon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...algorithms.center_of_mass import center_of_mass, center_of_mass_jacobian
+from ...clearance.distances import Layout, distances_and_slopes
+from ...kernels.ops import greater, maximum, minimum, sqrt, where
+from ...mechanism import Mechanism
+from ...mechanism.unit_quaternions import limited_balls
+from ...spatial.rotations import quaternion_exp, quaternion_log
+from .task_rows import NO_TURN, TaskRows, all_rows
+from .tasks import PostureTask, Task, is_strict, target_size
+
+SETTINGS = ("dt", "limit_gain", "clearance_gain", "margin", "damping")
+STRICT_DAMPING = 1e-8
+"""Damping of strict tasks, by which they are solved first; what it leaves of an error shrinks by it each step."""
+
+
+@dataclass(frozen=True)
+class VelocityProblem:
+    """Parameters that determine the code of a velocity step.
+
+    Attributes:
+        mechanism: of the robot.
+        tasks: the tasks; their weights and gains are inputs.
+        layout: capsules that keep clear, or None.
+        n_corners: corners of the support polygon; 0 for none.
+        limited: True if ball joints stay within their angles.
+    """
+
+    mechanism: Mechanism
+    tasks: tuple[Task, ...]
+    layout: Layout | None = None
+    n_corners: int = 0
+    limited: bool = True
+
+    @cached_property
+    def balls(self) -> tuple[tuple[slice, float], ...]:
+        """See `limited_balls`."""
+        return limited_balls(self.mechanism) if self.limited else ()
+
+    @cached_property
+    def strict(self) -> tuple[int, ...]:
+        """Numbers of the strict tasks."""
+        return tuple(k for k, task in enumerate(self.tasks) if is_strict(task))
+
+    @property
+    def n_targets(self) -> int:
+        """Numbers of all targets."""
+        return sum(target_size(self.mechanism, task) for task in self.tasks)
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of clearance, support and ball joints."""
+        return (0 if self.layout is None else self.layout.n) + self.n_corners + len(self.balls)
+
+    @property
+    def n_strict(self) -> int:
+        """Equations of strict tasks."""
+        return sum(self.tasks[k].n_rows for k in self.strict)
+
+
+def velocity_terms(
+    problem: VelocityProblem,
+    q: Any,
+    v_before: Any,
+    targets: Any,
+    weights: Any,
+    limits: Any,
+    corners: Any,
+    settings: Any,
+) -> tuple[Any, ...]:
+    """Return (H, g, lower, upper, errors) of a step; with strict tasks (H₁, g₁, J₁); with rows (C, low, high).
+
+    Args:
+        problem: the problem.
+        q, v_before: (n_q,), and the velocity before (n_v,), for limits of acceleration.
+        targets: numbers of all targets.
+        weights: (tasks, 3): of the first three and of other equations, and gain.
+        limits: lower and upper of position, of velocity and of acceleration, (4, n_v), infinite where none.
+        corners: of the support polygon, counter-clockwise, (n_corners, 2).
+        settings: see `SETTINGS`.
+    """
+    mechanism, n = problem.mechanism, problem.mechanism.n_v
+    dt, limit_gain, clearance_gain, margin, damping = settings
+    weights, limits = weights.reshape(-1, 3), limits.reshape(4, n)
+    rows = all_rows(mechanism, problem.tasks, q, targets, dt)
+    H, g = _squares(problem, rows, weights, [k for k in range(len(rows)) if k not in problem.strict])
+    _add_postures(problem, H, g, q, targets, weights)
+    for i in range(n):
+        H[i][i] = H[i][i] + damping
+    lower, upper = box(mechanism, q, v_before, limits, dt, limit_gain)
+    errors = np.array([sqrt((row.e * row.e).sum()) if len(row.e) else 0.0 for row in rows])
+    terms: tuple[Any, ...] = (np.array(H), np.array(g), lower, upper, errors)
+    if problem.strict:
+        H_first, g_first = _squares(problem, rows, weights, problem.strict, strict=True)
+        for i in range(n):
+            H_first[i][i] = H_first[i][i] + STRICT_DAMPING
+        J_first = np.concatenate([rows[k].J for k in problem.strict])
+        terms += (np.array(H_first), np.array(g_first), J_first)
+    if problem.n_rows:
+        C, low = _inequalities(problem, q, corners, clearance_gain, margin, limit_gain)
+        terms += (C, low, np.full(problem.n_rows, np.inf))
+    return terms
+
+
+def _squares(
+    problem: VelocityProblem, rows: list[TaskRows], weights: Any, chosen: Any, strict: bool = False
+) -> tuple[list[list[Any]], list[Any]]:
+    """Return H = Σ w² JᵀJ and g = −Σ w² gain Jᵀe."""
+    n = problem.mechanism.n_v
+    H: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    g: list[Any] = [0.0] * n
+    for k in chosen:
+        e, J = rows[k]
+        for r in range(len(e)):
+            w = 1.0 if strict else weights[k][0 if r < _first_part(problem.tasks[k]) else 1]
+            scaled, error = w * J[r], w * weights[k][2] * e[r]
+            used = [i for i in range(n) if not _is_zero(J[r][i])]
+            for i in used:
+                g[i] = g[i] - scaled[i] * error
+                for j in used:
+                    if j <= i:
+                        H[i][j] = H[i][j] + scaled[i] * scaled[j]
+    for i in range(n):
+        for j in range(i):
+            H[j][i] = H[i][j]
+    return H, g
+
+
+def _first_part(task: Task) -> int:
+    """Return the number of equations with the first weight; those of a rotation have the second."""
+    return 0 if getattr(task, "kind", "") == "rotation" else 3
+
+
+def _add_postures(problem: VelocityProblem, H: Any, g: Any, q: Any, targets: Any, weights: Any) -> None:
+    mechanism, first = problem.mechanism, 0
+    for k, task in enumerate(problem.tasks):
+        size = target_size(mechanism, task)
+        if isinstance(task, PostureTask):
+            change = mechanism.difference(q, targets[first : first + size])
+            squared = weights[k][0] * weights[k][0]
+            for i in plain_velocities(mechanism):
+                H[i][i] = H[i][i] + squared
+                g[i] = g[i] - squared * weights[k][2] * change[i]
+        first += size
+
+
+def plain_velocities(mechanism: Mechanism) -> dict[int, int]:
+    """Return velocities that are rates of a coordinate: number in v → number in q."""
+    places = {}
+    for name in mechanism.joint_names:
+        at_q, at_v = mechanism.q_slices[name], mechanism.v_slices[name]
+        if at_q.stop - at_q.start == at_v.stop - at_v.start:
+            places |= dict(zip(range(at_v.start, at_v.stop), range(at_q.start, at_q.stop), strict=True))
+    return places
+
+
+def box(mechanism: Mechanism, q: Any, v_before: Any, limits: Any, dt: Any, gain: Any) -> tuple[Any, Any]:
+    """Return bounds of δ (n_v,) that keep the limits of position, velocity and acceleration.
+
+    A step goes at most the share `gain` of the way to a limit of position, and no faster than the limit of
+    acceleration can still stop. Beyond a limit it goes back, no faster than the limit of velocity allows. Where the
+    limit of acceleration forbids all that, it gives way.
+    """
+    lower, upper = [], []
+    places = plain_velocities(mechanism)
+    for i in range(mechanism.n_v):
+        fastest, hardest = dt * limits[2][i], dt * dt * limits[3][i]
+        low, high = -fastest, fastest
+        if i in places:
+            room_below, room_above = q[places[i]] - limits[0][i], limits[1][i] - q[places[i]]
+            low = minimum(maximum(-_reach(room_below, gain, limits[3][i], dt), -fastest), fastest)
+            high = maximum(minimum(_reach(room_above, gain, limits[3][i], dt), fastest), -fastest)
+        carried = dt * v_before[i]
+        lower.append(minimum(maximum(low, carried - hardest), high))
+        upper.append(maximum(minimum(high, carried + hardest), low))
+    return np.array(lower), np.array(upper)
+
+
+def _reach(room: Any, gain: Any, acceleration: Any, dt: Any) -> Any:
+    """Return the longest step towards a limit that is `room` away."""
+    inside = greater(room, 0.0)
+    braking = dt * sqrt(2.0 * acceleration * where(inside, room, 1.0))
+    return where(inside, minimum(gain * room, braking), gain * room)
+
+
+def _inequalities(
+    problem: VelocityProblem, q: Any, corners: Any, gain: Any, margin: Any, limit_gain: Any
+) -> tuple[Any, Any]:
+    """Return rows C and lower bounds: a distance loses at most the share `gain` of its excess over the margin.
+
+    So does the angle that a ball has left, to first order; see `balls_kept`.
+    """
+    mechanism = problem.mechanism
+    C, low = [], []
+    if problem.layout is not None:
+        distance, slopes = distances_and_slopes(mechanism, problem.layout, q)
+        C += list(slopes)
+        low += list(-gain * (distance - margin))
+    if problem.n_corners:
+        c, J = center_of_mass(mechanism, q), center_of_mass_jacobian(mechanism, q)
+        corners = corners.reshape(-1, 2)
+        for k in range(problem.n_corners):
+            start, edge = corners[k], corners[(k + 1) % problem.n_corners] - corners[k]
+            inward = np.array([-edge[1], edge[0]]) / sqrt((edge * edge).sum())
+            C.append(inward @ J[:2])
+            low.append(-gain * (inward @ (c[:2] - start)))
+    for place, most in problem.balls:
+        turn = quaternion_log(q[place])
+        angle = sqrt((turn * turn).sum())
+        row = np.array([0.0] * mechanism.n_v, dtype=object)
+        row[velocities_of(mechanism, place)] = -turn / where(greater(angle, NO_TURN), angle, 1.0)
+        C.append(row)
+        low.append(-limit_gain * (most - angle))
+    return np.array(C), np.array(low)
+
+
+def balls_kept(balls: tuple[tuple[slice, float], ...], q: Any) -> Any:
+    """Turn balls of q that turn too far back to their limit, the shortest way."""
+    q = np.array(list(q), dtype=object)
+    for place, most in balls:
+        turn = quaternion_log(q[place])
+        angle = sqrt((turn * turn).sum())
+        beyond = greater(angle, most)
+        share = where(beyond, most / where(beyond, angle, 1.0), 1.0)
+        q[place] = where(beyond, quaternion_exp(turn * share), q[place])
+    return q
+
+
+def balls_velocities(problem: VelocityProblem) -> list[slice]:
+    """Return the slices of the velocities of limited balls."""
+    return [velocities_of(problem.mechanism, place) for place, _ in problem.balls]
+
+
+def velocities_of(mechanism: Mechanism, place: slice) -> slice:
+    """Return the velocity slice of the joint whose coordinates are at a slice of q."""
+    return next(mechanism.v_slices[name] for name in mechanism.joint_names if mechanism.q_slices[name] == place)
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, float | int) and x == 0

@@ -1,1 +1,0 @@
-"""Pictures of mechanisms, motions and results; matplotlib is imported only where something is drawn."""

@@ -1,1 +1,0 @@
-"""Robots as shapes in the frames of their links, the same for pictures, reports and the studio."""

@@ -1,1 +1,0 @@
-"""Results and mechanisms as plain data, and as tables for people."""

@@ -1,0 +1,215 @@
+"""Driver of runs by rk4 and dop853, for one state or a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .checks import check_mass
+from .dop853_stepper import Dop853
+from .equations import Equations
+from .events import Event
+from .integrators import DOP853, RK4, Method, steps_in
+from .projection import project
+from .rates import Rates, Stopped
+from .results import sane, sane_samples, stops_of, trajectory
+from .rollout import FixedSteps
+from .singular import SingularStates
+from .start import Start, initial_state, start_of_run
+from .statuses import (
+    FINISHED,
+    SINGULAR,
+    balanced_status,
+    energy_exchanged,
+    final_status,
+    status_of_batch,
+    unbalanced,
+)
+from .stops import SAME_TIME, event_at, reached
+from .trajectory import EventRecord, Trajectory
+from .watch import Stop, Watch
+
+FINE = 20_000
+"""Number of times of a dop853 run at which energy is checked."""
+
+
+def continuous_run(
+    parts: tuple[Any, ...],
+    state: tuple[np.ndarray, np.ndarray, ArrayLike | None],
+    method: Method,
+    times: np.ndarray,
+    events: Sequence[Event],
+    projection: bool,
+    rates: tuple[float, float],
+    progress: Callable[[float], None],
+    **facts: Any,
+) -> Trajectory:
+    """Compute the trajectory from q0, v0 and the drives' torques, sampled at the times (n,); see `simulate`.
+
+    `parts` are those of `Equations`, `rates` the rate of stabilisation and how far the start may be moved.
+    """
+    equations = Equations(*parts)
+    stabilization, max_projection = rates
+    y0 = initial_state(equations, *state)
+    start = start_of_run(equations, y0, method.stabilization(stabilization), max_projection)
+    check_mass(equations, start.y)
+    run = integrated(equations, start, method, times, events, projection, progress)
+    good = sane_samples(equations, run.Y, method.fixed_step)
+    times, n = run.times[: run.Y.shape[-2]], run.Y.shape[-2]
+    each = good.reshape(-1, n)
+    ends = {i: stop for i, stop in run.stops.items() if each[i, reached(times, stop.t) - 1]}
+    diverged = ~each[:, -1] & ~np.isin(np.arange(len(each)), list(ends))
+    if y0.ndim > 1:
+        n = max((each.sum(axis=1) + diverged).tolist(), default=n)  # nothing is left of any run behind
+    made = trajectory(
+        equations,
+        times[:n],
+        run.Y[..., :n, :],
+        start.c,
+        status=final_status(run.status, times, good, run.faults) if y0.ndim == 1 else run.status,
+        moved=start.moved,
+        notes=(*start.notes, *run.notes),
+        events=_before(run.events, y0.shape[:-1], np.where(diverged, times[np.argmin(each, axis=1)], np.inf)),
+        method=method.settings,
+        n_steps=run.n_steps,
+        n_evaluations=run.n_evaluations,
+        stops=stops_of(equations, ends, y0.shape[:-1], start.c),
+        faults=() if y0.ndim == 1 else run.faults,
+        **facts,
+    )
+    if run.status == FINISHED and (suspect := unbalanced(made)).any():
+        made = replace(made, exchanged=_exchanged(equations, start, method, times, projection, suspect))
+    return balanced_status(made) if y0.ndim == 1 else replace(made, status=status_of_batch(made))
+
+
+def _exchanged(
+    equations: Equations, start: Start, method: Method, times: np.ndarray, projection: bool, which: np.ndarray
+) -> np.ndarray:
+    """Return the energy exchanged over all steps by the chosen runs (...,), J; NaN for the others.
+
+    A motion may gain energy and lose it again between samples. These runs are repeated one by one; those with a
+    called control, together.
+    """
+    parts = 1 + FINE // len(times) if method.name == DOP853 else 0
+    between = [
+        np.linspace(a, b, parts or steps_in(b - a, method.step), endpoint=False)
+        for a, b in pairwise(times.tolist())
+    ]
+    fine = np.append(np.concatenate(between), times[-1])
+    exchanged = np.full(which.shape, np.nan)
+    whole = not which.ndim or equations.commanded
+    chosen = [which] if whole else [(one,) for one in map(tuple, np.argwhere(which).tolist())]
+    for one in chosen:
+        part = start if whole else Start(start.y[one[0]], None if start.c is None else start.c[one[0]], 0.0)
+        Y = integrated(equations, part, method, fine, (), projection, lambda _: None).Y
+        found = energy_exchanged(trajectory(equations, fine[: Y.shape[-2]], Y, part.c))
+        exchanged[one if whole else one[0]] = found[which] if whole and which.ndim else found
+    return exchanged
+
+
+def _before(events: Sequence[EventRecord], batch: tuple[int, ...], t: np.ndarray) -> tuple[EventRecord, ...]:
+    """Return the events of every run up to its own time, (k,)."""
+    latest = t.reshape(batch)
+    return tuple(event for event in events if event.t <= latest[event.state])
+
+
+class Integrated(NamedTuple):
+    """Samples, events and stops of an integrated run."""
+
+    times: np.ndarray
+    """(n,), of the samples that were reached and of those that were not"""
+    Y: np.ndarray
+    """(..., k, n_y), states at the first k times, NaN behind the end of a run"""
+    status: str
+    n_steps: int
+    n_evaluations: int
+    events: tuple[EventRecord, ...]
+    notes: tuple[str, ...]
+    stops: dict[int, Stop]
+    """of a batch: terminal event by the number of the run"""
+    faults: tuple[EventRecord, ...]
+    """where a control returned something that is not finite"""
+
+
+def integrated(
+    equations: Equations,
+    start: Start,
+    method: Method,
+    times: np.ndarray,
+    events: Sequence[Event],
+    projection: bool,
+    progress: Callable[[float], None],
+) -> Integrated:
+    """Integrate a run, or a batch, sampled at the times (n,).
+
+    A stepper takes some steps at a time. Events and samples are found along them. After a projection onto the
+    constraints the next step starts from the projected state.
+    """
+    rates, watch = Rates(equations, start.c), Watch(equations, events, start.y)
+    if method.name == RK4:
+        stepper: Any = FixedSteps(rates, start.y, times, method.step, events, progress)
+    else:
+        stepper = Dop853(rates, start.y, max(float(times[-1]), 1e-300), method)
+    projected = projection and bool(equations.constraints)
+    singular = SingularStates(equations, watch.n) if equations.constraints else None
+    parts, first, n_steps, status = [], 0, 0, FINISHED
+    while first < len(times) and len(times) > 1 and status == FINISHED:
+        try:
+            piece, status = stepper.advance(projected)
+            if singular is not None:
+                singular.look(watch.runs, piece.nodes, piece.states(), stepper.rates.c)
+            if events:
+                watch.look(piece, n_steps)
+        except Stopped as stop:
+            status = str(stop)
+            break
+        n_steps += piece.n_steps
+        end = float(piece.nodes[-1])
+        last = int(np.searchsorted(times, end + SAME_TIME, side="right"))
+        states = piece.at(times[first:last])
+        if projected:
+            stepper.restart(project(equations, end, stepper.y, rates.inputs(0.0, stepper.y), 3).y)
+            if end - times[last - 1] <= SAME_TIME and last > first:
+                states[:, -1] = stepper.y
+            if events:
+                watch.jump(end, stepper.y, n_steps)
+        parts.append(watch.samples(times[first:last], states))
+        first = last
+        progress(end)
+        if events:
+            left = watch.left(stepper.y)
+            if not left.any():
+                break
+            watch.runs = watch.runs[stepper.keep(left)]
+    if not parts:
+        parts = [start.y.reshape(-1, 1, equations.n_y)]
+    Y = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
+    if status == FINISHED and Y.shape[1] < len(times):  # nothing is left; those that diverged show it here
+        Y = np.concatenate([Y, np.full((len(Y), 1, Y.shape[2]), np.nan)], axis=1)
+    if watch.all_stopped:
+        n_steps = max(stop.n_steps for stop in watch.stops.values())
+    Y = Y.reshape(*start.y.shape[:-1], *Y.shape[1:])
+    stops = {i: stop for i, stop in watch.stops.items() if sane(equations, stop.y, method.fixed_step)}
+    if start.y.ndim == 1 and stops:  # it ends there, with a sample
+        stop = stops.pop(0)
+        n = reached(times, stop.t)
+        times, Y, status = times[:n], Y[:n], f"stopped: {event_at(stop.event, stop.t)}"
+        if stop.t - times[-1] > SAME_TIME:
+            times, Y = np.append(times, stop.t), np.concatenate([Y, stop.y[None]])
+    if singular is not None:
+        for i, (t, names) in singular.found.items():
+            if i in watch.stops and t > watch.stops[i].t:
+                continue
+            run = tuple(map(int, np.unravel_index(i, watch.batch))) if watch.batch else ()
+            watch.records.append(EventRecord(t, f"{SINGULAR} of {names}", run))
+    records = tuple(sorted(watch.records, key=lambda record: record.t))
+    notes = ()
+    if rates.redundant:
+        notes = (f"redundant constraints solved in least squares: {', '.join(sorted(rates.redundant))}",)
+    faults = tuple(EventRecord(t, what, state) for state, (t, what) in sorted(stepper.rates.faults.items()))
+    return Integrated(times, Y, status, n_steps, stepper.rates.n, records, notes, stops, faults)

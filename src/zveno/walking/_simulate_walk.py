@@ -1,0 +1,144 @@
+"""Simulated walks: sensors, base estimator, gait and torques of a legged robot on unknown ground."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ZvenoError
+from ..io.results import hash_of
+from ..mechanism.loops import for_trees
+from ..progress import Progress, ProgressBar
+from ..robot_functions import RobotFunctions
+from ..simulation.drives import DriveModel
+from ..simulation.time_stepping.grounds import Ground, GroundPlane
+from .base_estimator import BaseEstimator
+from .feet import Foot, checked_feet
+from .gaits.dynamic import DynamicGait
+from .gaits.static import StaticGait
+from .gaits.walker import TOUCHING
+from .machine import Machine, Push
+from .record import Record
+from .sensing import Sensing, Sensors
+from .walk_inputs import check_inputs, check_numbers, ground_key, standing_start
+from .walk_result import Walk
+from .whole_body_torques import Gains, Weights
+
+COUNTED_ON = 0.8
+"""Share of the coefficient of friction that the controller uses."""
+LOADED = 0.02
+"""Share of the weight that a foot must carry to be a fixed point for the estimator."""
+SURE = 5.0
+"""Touch threshold in σ of the mean load; it sets the number of averaged measurements. Noise alone exceeds it once
+in 3 million measurements.
+"""
+REST_TIME = 0.5
+"""Time, s, that the robot must stand after its last step."""
+LATE = "is still on its way: {} of {} steps after {:.3g} s"
+
+
+@for_trees
+def simulate_walk(
+    robot: RobotFunctions,
+    feet: Sequence[Foot | str],
+    q0: ArrayLike,
+    gait: StaticGait | DynamicGait,
+    *,
+    ground: Ground | None = None,
+    expected: Ground | None = None,
+    friction: float = 0.7,
+    sensors: Sensors | None = None,
+    drive: DriveModel | None = None,
+    pushes: Sequence[Push] = (),
+    weights: Weights | None = None,
+    gains: Gains | None = None,
+    step: float = 1e-3,
+    sample_time: float = 0.01,
+    duration: float | None = None,
+    progress: Progress = None,
+) -> Walk:
+    """Simulate a walk: contacts by time stepping, control at every step; no controller sees the true base.
+
+    At every step the robot reads its sensors and estimates its base motion. The gait chooses the standing feet and
+    the footholds of the others. One quadratic program finds torques within limits.
+
+    Args:
+        robot: a tree on a free base.
+        feet: names of frames that touch at a point, or Feet with soles; two or more.
+        q0: q (n_q,) of the standing robot; it is put onto the ground below it.
+        gait: StaticGait or DynamicGait.
+        ground: the true ground; level at z = 0 if None.
+        expected: the ground that the robot assumes; if None, level with the standing foot.
+        friction: coefficient of the feet; the controller uses 0.8 of it.
+        sensors: errors of the sensors; Sensors() if None.
+        drive: between controller and joints, HydraulicDrive for example; the torques themselves if None.
+        pushes: on the body.
+        weights, gains: of the controller's tasks.
+        step: s, of simulation and control.
+        sample_time: s between the samples kept.
+        duration: largest duration, s; that of the gait if None.
+        progress: as in `simulate`.
+
+    Returns:
+        A Walk; its status is "walked", or time, step and cause of the fall.
+    """
+    made = checked_feet(robot.mechanism, feet, 2)
+    terrain = GroundPlane() if ground is None else ground
+    if not isinstance(gait, StaticGait | DynamicGait):
+        raise ZvenoError(f"is {gait!r}", element="gait", remedy="Give a StaticGait or a DynamicGait")
+    check_inputs(pushes, sensors, weights, gains, drive)
+    check_numbers(friction, step, sample_time, duration)
+    sensors = Sensors() if sensors is None else sensors
+    sensors.check()
+    q = standing_start(robot, made, terrain, q0, COUNTED_ON * friction)
+    machine = Machine(robot, made, terrain, friction, drive, step, q)
+    known = machine.known
+    controlled = robot if known.mechanism is robot.mechanism else RobotFunctions(known.mechanism)
+    walker = gait.walker(
+        controlled,
+        made,
+        q,
+        COUNTED_ON * friction,
+        expected,
+        step,
+        weights or Weights(),
+        gains or Gains(),
+    )
+    sensing = Sensing(sensors, robot.mechanism, made, step)
+    estimator = BaseEstimator(robot.mechanism, made, sensors, q, step)
+    record = Record(machine, walker, max(round(sample_time / step), 1))
+    together = math.ceil((SURE * sensors.load / (TOUCHING * walker.weight)) ** 2)
+    recent: deque[np.ndarray] = deque(maxlen=max(together, 1))
+    longest = walker.longest if duration is None else duration
+    n, rested = max(round(longest / step), 1), 0
+    with ProgressBar("Walking", progress) as show:
+        for i in range(n):
+            t = i * step
+            reading = sensing.read(machine.q, machine.v, machine.normals)
+            recent.append(reading.loads)
+            loads = np.mean(recent, axis=0)
+            trusted = walker.standing & (loads > LOADED * walker.weight)
+            q_seen, v_seen = estimator.update(reading, trusted)
+            tau = walker.step(t, q_seen, v_seen, loads).tau + known.viscous * v_seen
+            if i == 0:
+                machine.begin(tau)
+            machine.step(t, tau, pushes)
+            if (i + 1) % record.every == 0 or (i + 1 == n and not record.times):
+                record.keep(t + step, q_seen, v_seen)
+                show(len(walker.footholds), walker.gait.steps)
+                if record.fall:
+                    break
+            rested = rested + 1 if walker.done else 0
+            if rested * step >= REST_TIME:
+                break
+    made_steps = len(walker.footholds)
+    late = "" if walker.done else LATE.format(made_steps, walker.gait.steps, longest)
+    inputs = hash_of(
+        robot.mechanism.fingerprint, made, q, gait, ground_key(terrain), ground_key(expected), friction, sensors,
+        drive, list(pushes), weights, gains, step, sample_time, duration,
+    )  # fmt: skip
+    return record.finished(late, str(walker.gait.words), inputs)

@@ -1,0 +1,59 @@
+"""The factor of the covariance of predictions: regions that hold what they promise."""
+
+import numpy as np
+import pytest
+from benchmarks.calibration_honesty import campaign, judged
+
+import zveno
+from zveno import calibration
+from zveno.calibration.estimate import calibrate
+from zveno.calibration.fit.covariance_factor import _quantile
+from zveno.calibration.measurements.campaigns import Dataset
+
+
+def test_the_quantile_is_that_of_order_statistics():
+    """The 58th of 60; the largest of few; flagged postures count as the farthest of the others."""
+    size = np.random.default_rng(0).permutation(np.arange(1.0, 61.0))
+    good = np.zeros(60)
+    assert _quantile(np.column_stack([size, good])) == 58.0
+    assert _quantile(np.column_stack([size[:5], good[:5]])) == size[:5].max()
+    flagged = np.where(size > 55, 1.0, 0.0)
+    assert _quantile(np.column_stack([np.where(size > 55, 1e6, size), flagged])) == 55.0
+    assert _quantile(np.zeros((0, 2))) == 0.0
+
+
+@pytest.mark.laws
+def test_regions_hold_95_percent_of_readings_not_seen():
+    total = judged("clean", 6)
+    assert 0.93 < total.inside / total.readings < 0.985
+    assert total.inside >= total.inside_plain
+
+
+@pytest.mark.laws
+def test_predictions_have_the_factor_and_parameters_do_not():
+    robot, seen, q, _ = campaign("hysteresis", 1)
+    found, plain = calibrate(robot, seen), calibrate(robot, seen, folds=0)
+    assert found.covariance_factor > 1.0 == plain.covariance_factor
+    np.testing.assert_array_equal(found.covariance, plain.covariance)
+    wide, narrow = found.predict(q).covariance, plain.predict(q).covariance
+    np.testing.assert_allclose(wide, found.covariance_factor * narrow, rtol=1e-12, atol=1e-12 * abs(wide).max())
+    maps = [one.accuracy_map(50).sigma_position for one in (found, plain)]
+    np.testing.assert_allclose(maps[0], np.sqrt(found.covariance_factor) * maps[1], rtol=1e-12)
+
+
+def test_gross_errors_do_not_make_predictions_worthless():
+    robot, seen, _, _ = campaign("clean", 1)
+    y = seen.y.copy()
+    y[[7, 21, 30, 44]] += 0.05
+    found = calibrate(robot, Dataset(seen.measurement, seen.q, y))
+    assert len(found.outliers) == 4
+    assert found.covariance_factor < 4.0
+
+
+@pytest.mark.filterwarnings("ignore::zveno.errors.ZvenoWarning")
+def test_few_places_say_that_they_cannot_tell():
+    robot = zveno.load("puma560").with_tool(zveno.transforms.transform(None, [0.03, 0.05, 0.08]))
+    groups = tuple(f"place{k % 3}/hole{k % 2}" for k in range(120))
+    data = calibration.simulate_dataset(robot, calibration.Sockets(), robot.random(120, 1), groups=groups, rng=1)
+    found = calibrate(robot, data, joint_terms=())
+    assert any("3 places cannot tell" in note for note in found.notes)

@@ -1,0 +1,49 @@
+"""Random plane linkages on a carrier, closed in several ways that mean the same."""
+
+import numpy as np
+
+import zveno
+from mechanisms import random_inertia, random_joint_type
+from zveno.mechanism import Frame, Joint, Link, Loop, Revolute, assemble
+from zveno.spatial import inertia
+from zveno.spatial.rotations import exp
+from zveno.spatial.transforms import transform
+
+CARRIERS = ("revolute", "prismatic", "universal", "spherical", "free", "planar", "fixed")
+
+
+def bar(rng, length: float) -> np.ndarray:
+    mass = rng.uniform(0.5, 3.0)
+    across = mass * length**2 / 12
+    return inertia.parameters(mass, np.array([length / 2, 0, 0]), np.diag([1e-3, across, across]))
+
+
+def carried_four_bar(seed: int, locked="point") -> tuple[zveno.Robot, np.ndarray]:
+    """A four-bar in the x–y plane of a carrier of any attitude, and a configuration that closes it.
+
+    It closes by construction: the rocker's pivot is put where the rocker, at its angle, meets the coupler.
+    """
+    rng = np.random.default_rng(seed)
+    crank, coupler, rocker = rng.uniform(0.1, 0.6, 3)
+    angles = rng.uniform(0.3, 2.8, 3) * rng.choice([-1, 1], 3)
+    reach = [crank, coupler] * np.exp(1j * np.cumsum(angles[:2]))
+    pivot = reach.sum() - rocker * np.exp(1j * angles[2])
+    joints = [
+        Joint("carrier", "ground", "carrier", random_joint_type(rng, CARRIERS[seed % len(CARRIERS)])),
+        Joint("crank", "carrier", "crank", Revolute(), transform(exp(rng.normal(size=3)), rng.normal(size=3))),
+        Joint("coupler", "crank", "coupler", Revolute(), transform(None, [crank, 0, 0])),
+    ]
+    on_plane = transform(None, [pivot.real, pivot.imag, 0])
+    joints.append(Joint("rocker", "carrier", "rocker", Revolute(), joints[1].T_parent_joint @ on_plane))
+    links = [Link("ground"), Link("carrier", random_inertia(rng))]
+    links += [Link("crank", bar(rng, crank)), Link("coupler", bar(rng, coupler)), Link("rocker", bar(rng, rocker))]
+    frames = [
+        Frame("coupler_end", "coupler", transform(None, [coupler, 0, 0])),
+        Frame("rocker_end", "rocker", transform(None, [rocker, 0, 0])),
+    ]
+    loop = Loop("coupler_end", "rocker_end", locked)
+    robot = zveno.Robot(assemble("four_bar", links, joints, frames, loops=[loop]))
+    q = robot.mechanism.random(rng)
+    for name, angle in zip(("crank", "coupler", "rocker"), angles, strict=True):
+        q[robot.mechanism.q_slices[name]] = angle
+    return robot, q

@@ -1,0 +1,88 @@
+"""A control that returns something that is not finite ends its own run, and no other, with every integrator."""
+
+import numpy as np
+import pytest
+
+import zveno
+from mechanisms import random_mechanism, random_state
+from tiers import few
+from zveno.errors import ShapeError
+from zveno.simulation.simulate import simulate
+
+INTEGRATORS = ("rk4", "dop853", "time-stepping")
+KINDS = ("revolute", "prismatic", "spherical")
+
+
+def machine(seed: int):
+    mechanism = random_mechanism(seed, 3, KINDS, mimic=0.0)
+    q, v, _ = random_state(mechanism, seed)
+    return zveno.Robot(mechanism), q, v
+
+
+def failing(after: float, joint: int, bad: float):
+    """Torques of zero, and one that is not finite after a time."""
+
+    def control(t, q, v):
+        tau = np.zeros(np.shape(v))
+        if t > after:
+            tau[..., joint] = bad
+        return tau
+
+    return control
+
+
+@pytest.mark.laws(after=1)
+@pytest.mark.parametrize("seed", few(range(6), 1))
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_one_run_ends_there_and_keeps_what_came_before(seed, integrator):
+    robot, q, v = machine(seed)
+    rng = np.random.default_rng(seed)
+    joint, bad = int(rng.integers(robot.n_v)), [np.nan, np.inf, -np.inf][seed % 3]
+    options = {"duration": 0.03, "integrator": integrator, "sample_time": 1e-3}
+    whole = simulate(robot, q, v, control=lambda t, q, v: np.zeros(np.shape(v)), **options)
+    for after in (-1.0, 0.0125):
+        run = simulate(robot, q, v, control=failing(after, joint, bad), **options)
+        name = next(n for n in robot.mechanism.joint_names if joint < robot.mechanism.v_slices[n].stop)
+        assert run.status.startswith(f"diverged: the control gave {bad} for joint {name} at t = ")
+        at = float(run.status.split("t = ")[1].split()[0])
+        assert max(after, 0.0) <= at <= max(after, 0.0) + 1e-3
+        assert abs(run.t[-1] - max(after, 0.0)) <= 1.001e-3
+        n = len(run.t)
+        assert np.isfinite(run.q).all()
+        assert np.allclose(run.q, whole.q[:n], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", few(range(6), 1))
+@pytest.mark.parametrize("integrator", ["rk4", "time-stepping"])
+def test_other_runs_of_a_batch_go_on(seed, integrator, tmp_path):
+    robot, q, v = machine(seed)
+    batch = np.stack([v, v, -v])
+
+    def control(t, q, v):
+        tau = np.zeros(np.shape(v))
+        tau[1, 0] = np.nan if t > 0.0105 else 0.0
+        return tau
+
+    options = {"duration": 0.03, "integrator": integrator}
+    run = simulate(robot, q, batch, control=control, **options)
+    whole = simulate(robot, q, batch, control=lambda t, q, v: np.zeros(np.shape(v)), **options)
+    said = run.statuses
+    assert said[0] == said[2] == "finished"
+    assert said[1].startswith("diverged: the control gave nan for joint")
+    assert "1 of 3 runs diverge" in run.status
+    assert np.array_equal(run.q[[0, 2]], whole.q[[0, 2]])
+    kept = int(run.n_samples[1])
+    assert kept in (11, 12)
+    assert np.array_equal(run.q[1, :kept], whole.q[1, :kept])
+    assert run.run(1).status == said[1]
+    assert run.run(0).status == "finished"
+    for name in ("run.npz", "run.json"):
+        assert list(zveno.load_result(run.save(tmp_path / name)).statuses) == list(said)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("returned", [None, [None], 1j * np.ones(1), "x", np.zeros(2)])
+def test_what_is_no_torque_is_one_error(integrator, returned):
+    robot, q, v = zveno.Robot(random_mechanism(0, 1, ("revolute",))), [0.1], [0.0]
+    with pytest.raises(ShapeError, match="control"):
+        simulate(robot, q, v, duration=0.01, integrator=integrator, control=lambda t, q, v: returned)

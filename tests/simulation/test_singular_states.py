@@ -1,0 +1,67 @@
+"""Loops that pass singular states: the motion stays on its branch, or the status names the state."""
+
+import numpy as np
+import pytest
+from plane_loops import bar, carried_four_bar
+
+import zveno
+from tiers import few
+from zveno.mechanism import Frame, Joint, Link, Loop, Revolute, assemble
+from zveno.simulation.simulate import simulate
+from zveno.spatial.transforms import transform
+
+NAMED = "passes a singular state of LoopClosure(e1, e2)"
+
+
+def parallelogram(seed: int, locked=("x", "y")) -> zveno.Robot:
+    """Two equal cranks and a coupler as long as the ground, in a vertical plane; it is flat at q = 0."""
+    rng = np.random.default_rng(seed)
+    crank, ground = rng.uniform(0.2, 0.4), rng.uniform(0.4, 0.8)
+    side = transform(np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]]), None)
+    first, second = bar(rng, crank), bar(rng, crank)
+    links = [Link("w"), Link("a", first), Link("c", bar(rng, ground)), Link("b", second)]
+    joints = [
+        Joint("j1", "w", "a", Revolute(), side),
+        Joint("j2", "a", "c", Revolute(), transform(None, [crank, 0, 0])),
+        Joint("j3", "w", "b", Revolute(), side @ transform(None, [ground, 0, 0])),
+    ]
+    frames = [Frame("e1", "c", transform(None, [ground, 0, 0])), Frame("e2", "b", transform(None, [crank, 0, 0]))]
+    return zveno.Robot(assemble("parallelogram", links, joints, frames, loops=[Loop("e1", "e2", locked)]))
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize(("seed", "locked"), few([(k, way) for k in range(4) for way in (("x", "y"), "point")], 1))
+@pytest.mark.parametrize(("integrator", "step"), [("dop853", 1e-3), ("rk4", 1e-3), ("time-stepping", 1e-3)])
+def test_a_parallelogram_stays_on_its_branch_or_its_flat_state_is_named(seed, locked, integrator, step):
+    robot, rng = parallelogram(seed, locked), np.random.default_rng(seed)
+    for _ in range(6):
+        q1, v1 = rng.uniform(0.1, 0.6), -rng.uniform(1.0, 12.0)
+        run = simulate(
+            *(robot, [q1, -q1, q1], [v1, -v1, v1], 0.3), integrator=integrator, step=step, sample_time=0.01
+        )
+        stays = abs(run.q[:, 0] - run.q[:, 2]).max() < 1e-2
+        flat = run.q[:, 0].min() < -1e-3
+        if integrator == "time-stepping":
+            assert stays
+        else:
+            assert (NAMED in run.status) == flat
+            assert stays or flat
+        assert flat or run.status == "finished"
+
+
+def test_runs_of_a_batch_are_named_one_by_one():
+    robot = parallelogram(0)
+    q, v = np.array([[0.4, -0.4, 0.4], [0.8, -0.8, 0.8]]), np.array([[-8.0, 8.0, -8.0], [0.0, 0.0, 0.0]])
+    run = simulate(robot, q, v, 0.1, integrator="rk4", sample_time=0.05)
+    assert run.status == "1 of 2 runs pass a singular state of their constraints"
+    assert NAMED in run.statuses[0]
+    assert run.statuses[1] == "finished"
+
+
+@pytest.mark.parametrize("seed", few(range(8), 1))
+def test_four_bars_that_pass_no_singular_state_are_finished(seed):
+    robot, q = carried_four_bar(seed)
+    rng = np.random.default_rng(seed)
+    v = 0.1 * rng.normal(size=robot.n_v)
+    run = simulate(robot, q, v, 0.05, integrator="rk4", step=1e-3, sample_time=0.01)
+    assert run.status == "finished"

@@ -1,0 +1,159 @@
+"""Laws of walks: the same whichever way the machine faces, and in a mirror; feet touch; starts stand on slopes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import zveno
+from tiers import few
+from zveno import simulation, walking
+from zveno.spatial.rotations import elementary, from_quaternion, to_quaternion
+from zveno.walking.feet import contact_points, heading
+from zveno.walking.gaits.catching import SOLES_APART, allowed
+from zveno.walking.standing import torque_share
+from zveno.walking.support import overlapping
+from zveno.walking.terrain import heights
+from zveno.walking.walk_inputs import standing_start
+
+IDEAL = walking.Sensors(0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0)
+
+
+def turned(start, yaw):
+    """The start, and what turned it."""
+    R, q = elementary("z", yaw), np.array(start)
+    q[:3], q[3:7] = R @ q[:3], to_quaternion(R @ from_quaternion(q[3:7]))
+    return q, R
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_foothold_is_cut_in_axes_of_the_machine(seed):
+    rng = np.random.default_rng(seed)
+    ahead, limits, width = np.eye(2), tuple(rng.uniform(0.05, 0.2, 3)), 0.1
+    mirror = np.diag([1.0, -1.0])
+    for _ in range(20):
+        by, way = (
+            rng.normal(size=2) * 0.3,
+            np.array([rng.normal() * 0.2, rng.choice([-1, 1]) * rng.uniform(0.1, 0.5)]),
+        )
+        cut = allowed(by, way, ahead, limits, width)
+        R = elementary("z", rng.uniform(-np.pi, np.pi))[:2, :2]
+        np.testing.assert_allclose(allowed(R @ by, R @ way, R @ ahead, limits, width), R @ cut, atol=1e-12)
+        np.testing.assert_allclose(
+            allowed(mirror @ by, mirror @ way, ahead, limits, width), mirror @ cut, atol=1e-12
+        )
+        assert abs((way + cut)[1]) >= width + SOLES_APART - 1e-12 or abs((way + cut)[1]) >= abs(way[1])
+
+
+def test_a_heading_turns_with_its_attitude():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        tilted = elementary("x", rng.uniform(-1, 1)) @ elementary("y", rng.uniform(-1, 1))
+        R = elementary("z", rng.uniform(-np.pi, np.pi))
+        np.testing.assert_allclose(heading(R @ tilted), R[:2, :2] @ heading(tilted), atol=1e-12)
+    np.testing.assert_allclose(heading(np.diag([1.0, -1.0, -1.0])), np.eye(2))  # turned over: none
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize(
+    ("name", "gait", "yaw"),
+    [
+        ("biped", walking.DynamicGait(steps=4), 0.7),
+        ("biped", walking.DynamicGait(steps=4), np.pi / 2),
+        ("biped", walking.DynamicGait(steps=4), -2.5),
+        ("quadruped", walking.DynamicGait(steps=4), 1.9),
+        ("quadruped", walking.StaticGait(steps=2), -1.2),
+    ],
+)
+def test_a_walk_turns_with_its_start(name, gait, yaw):
+    """Facing across, footholds were cut at other limits, and soles overlapped after a push."""
+    robot = zveno.load(name)
+    feet, start = walking.default_stance(robot)
+    walks = []
+    for angle in (0.0, yaw):
+        q, R = turned(start, angle)
+        pushes = [walking.Push(1.2, tuple(R @ [4.0, 6.0, 0.0]))] if name == "biped" else []
+        walks.append(walking.simulate_walk(robot, feet, q, gait, pushes=pushes))
+    one, other = walks
+    assert one.status == other.status == "walked"
+    np.testing.assert_allclose(other.footholds, one.footholds @ R.T, atol=1e-4)
+
+
+@pytest.mark.laws
+def test_a_walk_in_a_mirror_is_the_mirrored_walk():
+    robot = zveno.load("biped")
+    feet, start = walking.default_stance(robot)
+    left, right = ("left_foot",), ("right_foot",)
+    one, other = (
+        walking.simulate_walk(
+            *(robot, feet, start, walking.DynamicGait(steps=4, groups=groups)),
+            pushes=[walking.Push(1.2, (4.0, 6.0 * side, 0.0))],
+            sensors=IDEAL,
+        )
+        for side, groups in ((1, (left, right)), (-1, (right, left)))
+    )
+    assert one.status == other.status == "walked"
+    np.testing.assert_allclose(other.footholds, one.footholds * [1, -1, 1], atol=1e-4)
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize("share", [0.1, 0.3])
+def test_feet_touch_where_they_are_put_down(share):
+    """A light machine: 8 % of the weight is less than two σ of the noise of its load sensors."""
+    robot = zveno.load("quadruped")
+    feet, start = walking.default_stance(robot)
+    links = [replace(link, inertia=share * np.asarray(link.inertia)) for link in robot.mechanism.links]
+    light = zveno.Robot(replace(robot.mechanism, links=tuple(links)))
+    weight = 9.81 * sum(float(link.inertia[0]) for link in links)
+    noise = walking.Sensors(load=0.06 * weight)
+    walk = walking.simulate_walk(light, feet, start, walking.StaticGait(steps=4), sensors=noise, sample_time=1e-3)
+    assert walk.status == "walked"
+    at = np.minimum(np.searchsorted(walk.trajectory.t, walk.step_times), len(walk.positions) - 1)
+    assert abs(walk.positions[at, walk.steps, 2]).max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "slope", "direction"),
+    few([("quadruped", 5, 0.0), ("quadruped", 12, 2.0), ("quadruped", 8, -1.0), ("biped", 6, np.pi / 2)], 1),
+)
+def test_a_start_is_adapted_to_the_slope(name, slope, direction):
+    robot = zveno.load(name)
+    feet, start = walking.default_stance(robot)
+    a = np.radians(slope)
+    normal = (-np.sin(a) * np.cos(direction), -np.sin(a) * np.sin(direction), np.cos(a))
+    ground = simulation.GroundPlane(normal=normal)
+    q = standing_start(robot, feet, ground, start, 0.56)
+    gaps = [(points[:, 2] - heights(ground, points)).min() for points in contact_points(robot, feet, q)]
+    assert abs(np.array(gaps)).max() < 1e-5
+    np.testing.assert_allclose(q[3:7], start[3:7], atol=1e-5)
+    assert torque_share(robot, feet, q, 0.56) < 1.0
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize("gait", [walking.StaticGait(steps=4), walking.DynamicGait(steps=4)])
+def test_a_quadruped_walks_from_a_start_on_a_slope(gait):
+    robot = zveno.load("quadruped")
+    a = np.radians(5)
+    ground = simulation.GroundPlane(normal=(-np.sin(a), 0.0, np.cos(a)))
+    assert walking.simulate_walk(robot, *walking.default_stance(robot), gait, ground=ground).status == "walked"
+
+
+def test_hulls_that_overlap():
+    rng = np.random.default_rng(0)
+    square = np.array([(x, y) for x in (1, -1) for y in (1, -1)], dtype=float)
+    for _ in range(20):
+        R, by = elementary("z", rng.uniform(-4, 4))[:2, :2], rng.normal(size=2)
+        a = square @ R.T + by
+        assert overlapping(a, a + R @ [1.9, 1.9])
+        assert not overlapping(a, a + R @ [2.1, 0.5])
+        assert not overlapping(a, (a - by) @ elementary("z", np.pi / 4)[:2, :2].T + by + R @ [2.5, 0.0])
+
+
+@pytest.mark.laws
+def test_soles_inside_each_other_are_told():
+    robot = zveno.load("biped")
+    stance = walking.default_stance(robot)
+    corners = [(x * 0.12, y * 0.15, 0.0) for x in (1, -1) for y in (1, -1)]
+    feet = [walking.Foot(foot.frame, corners) for foot in stance.feet]
+    walk = walking.simulate_walk(robot, feet, stance.start, walking.StaticGait(steps=1), duration=0.05)
+    assert walk.status == "soles of left_foot and right_foot overlap at step 1, t = 0.01 s"
