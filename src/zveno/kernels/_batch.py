@@ -77,6 +77,7 @@ def _write_loop(module: Module) -> None:
     """
     f = Function(module, "void @loop(ptr %args, ptr %dimensions, ptr %steps, ptr %data)")
     carried = f.let(f"alloca [{MAX_OPERANDS + 1} x ptr], align 8")
+    reply = f.let("alloca i64, align 8")
     n = f.load("i64", "%dimensions", 8)
     f.store("ptr", "%data", carried, 8)
     operands = f.at(carried, 8)
@@ -88,7 +89,9 @@ def _write_loop(module: Module) -> None:
     absent = f.let(f"icmp eq ptr {team}, null")
     f.do(f"br i1 {absent}, label %alone, label %together")
     f.start("together")
-    answer = f.let(f"call i64 {team}(ptr {carried}, i64 {n}, ptr %steps, ptr @share)")
+    f.store("i64", str(INTERRUPTED), reply, 8)
+    f.do(f"call void {team}(ptr {carried}, i64 {n}, ptr %steps, ptr @share, ptr {reply})")
+    answer = f.load("i64", reply, 8)
     interrupted = f.let(f"icmp sge i64 {answer}, {INTERRUPTED}")
     f.branch_unlikely(interrupted, "interrupt", "check")
     f.start("interrupt")

@@ -140,7 +140,7 @@ def _callback_address() -> int | None:
     global _callback
     if _callback is None:
         pointer, integer = ctypes.c_void_p, ctypes.c_int64
-        _callback = ctypes.CFUNCTYPE(integer, pointer, integer, pointer, pointer)(_run_team)
+        _callback = ctypes.CFUNCTYPE(None, pointer, integer, pointer, pointer, pointer)(_run_team)
     return ctypes.cast(_callback, ctypes.c_void_p).value
 
 
@@ -192,42 +192,42 @@ class _Job:
             while self.helping:
                 self.change.wait()
 
+    def is_complete(self) -> bool:
+        """Return True if every block of a closed job has been computed."""
+        return self.next.value >= self.n
 
-def _run_team(args: int, n: int, steps: int, share: int) -> int:
-    """Take a large batch from a compiled loop; returns the bits COMPLETE and INTERRUPTED.
 
-    No exception can pass through the loop. An exception raised here by a signal is reported in the answer instead.
-    The loop then interrupts Python again when the batch is complete.
+def _run_team(args: int, n: int, steps: int, share: int, answer: int) -> None:
+    """Compute a large batch for a compiled loop, and write the bits COMPLETE and INTERRUPTED to the address `answer`.
+
+    No exception can pass through the loop. A signal handler may raise one at any call, so every call here stands inside
+    a `try`, and handlers call nothing. The loop then interrupts Python again when the batch is complete. It has set
+    `answer` to INTERRUPTED, which is right for a signal that ends this function at its first instruction.
     """
-    answer = 0
+    bits = 0
+    job = None
     try:
         job = _Job(args, n, steps, share)
-    except BaseException as error:
-        return _answer_for(error)
-    try:
         with contextlib.suppress(RuntimeError):  # no more threads available: this one does the work
             pool = _current_pool()
             for _ in range(get_threads() - 1):
                 pool.submit(job)
-    except BaseException as error:
-        answer |= _answer_for(error)
-    for _ in range(3):  # signals arrive before or after the work, not during it: at worst it is repeated
+        job.work()
+    except MemoryError:
+        pass
+    except BaseException:
+        bits |= INTERRUPTED
+    while True:
         try:
-            job.work()
-            answer |= COMPLETE
-            break
-        except BaseException as error:
-            answer |= _answer_for(error)
-    while not job.closed or job.helping:
-        try:
-            job.close()
-        except BaseException as error:
-            answer |= _answer_for(error)
-    if job.flags:
-        _status_functions()[2](job.flags)
-    return answer
-
-
-def _answer_for(error: BaseException) -> int:
-    """Return the answer for an error: 0 if threads lack memory, INTERRUPTED if a signal handler raised it."""
-    return 0 if isinstance(error, MemoryError) else INTERRUPTED
+            if job is not None:
+                job.close()
+                if job.flags:
+                    _status_functions()[2](job.flags)
+                if job.is_complete():
+                    bits |= COMPLETE
+            ctypes.c_int64.from_address(answer).value = bits
+            return
+        except MemoryError:
+            pass
+        except BaseException:
+            bits |= INTERRUPTED
