@@ -198,11 +198,11 @@ class _Job:
 
 
 def _run_team(args: int, n: int, steps: int, share: int, answer: int) -> None:
-    """Compute a large batch for a compiled loop, and write the bits COMPLETE and INTERRUPTED to the address `answer`.
+    """Compute a large batch for a compiled loop, and write the bits COMPLETE and INTERRUPTED to address `answer`.
 
-    No exception can pass through the loop. A signal handler may raise one at any call, so every call here stands inside
-    a `try`, and handlers call nothing. The loop then interrupts Python again when the batch is complete. It has set
-    `answer` to INTERRUPTED, which is right for a signal that ends this function at its first instruction.
+    No exception can pass through the loop. A signal handler may raise one at any call, so every call here stands
+    inside a `try`, and handlers call nothing. The loop then interrupts Python again when the batch is complete. It
+    has set `answer` to INTERRUPTED, which is right for a signal that ends this function at its first instruction.
     """
     bits = 0
     job = None
