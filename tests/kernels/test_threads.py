@@ -171,8 +171,8 @@ print("interrupted", caught)
 def test_keyboard_interrupt_is_not_lost():
     """It is raised when the call has returned, and the call is complete.
 
-    Python may note on stderr, once in 3000 interrupts, that it ignored one at the first instruction of the callback,
-    where no handler can stand. The compiled loop raises it again.
+    Python may note on stderr, once in 3000 interrupts, that it ignored one at the first instruction of the
+    callback, where no handler can stand. The compiled loop raises it again.
     """
     run = subprocess.run(
         [sys.executable, "-c", _INTERRUPT],
