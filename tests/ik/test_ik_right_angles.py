@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ik_answers import nearest
+from ik_answers import nearest, robot_of
+from ik_arms import dh_arm
 
 import zveno
-from tiers import every
+from tiers import every, few
 from zveno.ik.checks.judgement import jacobians, judged
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.newton import lanes_of
@@ -66,6 +67,33 @@ def test_what_made_a_pose_of_right_angles_is_told(name):
         assert on_answer(answer, k, q[k]), (name, q[k], answer.reason(k))
     assert not np.isin(answer.status, ["unreachable", "excluded by limits"]).any()
     assert (answer.condition[np.isfinite(answer.condition)] >= 1.0).all()
+
+
+@pytest.mark.parametrize("seed", few(range(6), 1))
+def test_a_stretched_arm_whose_wrist_is_aligned_is_not_unreachable(seed):
+    """The circle on which the fourth axis may move touches the reach of two links: rounding lost the only point."""
+    rng = np.random.default_rng(seed)
+    upper, fore, *offsets = rng.uniform(0.1, 0.6, 6)
+    twists = [np.pi / 2, 0, 0, np.pi / 2, -np.pi / 2, 0]
+    arm = dh_arm("stretched", [0, -upper, -fore, 0, 0, 0], twists, [offsets[0], 0, 0, *offsets[1:]])
+    q = rng.uniform(-3, 3, (8, 6))
+    q[:4, :2], q[:4, 5] = rng.integers(-2, 3, (2, 4)).T * (np.pi / 2), np.pi / 2
+    q[:, 2], q[:, 3], q[:, 4] = 0.0, np.resize([np.pi / 2, -np.pi / 2], 8), np.repeat([0.0, np.pi], 4)
+    answer = robot_of(arm).ik(arm.forward(q))
+    for k in range(8):
+        assert answer.status[k] not in ("unreachable", "excluded by limits"), (q[k], answer.reason(k))
+        assert answer.status[k] == "undecided" or on_answer(answer, k, q[k]), (q[k], answer.reason(k))
+        for motion in answer.self_motions.get(k, ()):
+            assert np.ptp(motion.q, axis=0).max() > 1e-4, "a point is called a continuum"
+
+
+def test_a_stretched_ur10_is_not_unreachable():
+    """Missed by 0 m; it was called unreachable, missed by 0.114 m."""
+    robot = zveno.load("ur10")
+    q = np.array([2.0, 0, 0, -1, 0, 1]) * (np.pi / 2)
+    answer = robot.ik(robot.forward_kinematics(q), limits=False)
+    assert answer.status == "undecided"
+    assert nearest(q, answer.of()) < 1e-6
 
 
 @pytest.mark.parametrize("name", ["puma560", "ur5", "scara", "panda"])

@@ -21,6 +21,8 @@ ANGLE_ROUNDING = 1e-14
 """Error of an angle that a vector of unit length tells, rad."""
 MEANINGLESS = 1e-2
 """Error of a sixth angle, rad, beyond which Newton's method may take it to another solution."""
+TOUCHING = 1e-12
+"""Share of the range of squared distances up to which rounding decides whether a circle touches its edge."""
 
 
 def _circle(angles: np.ndarray) -> np.ndarray:
@@ -55,8 +57,12 @@ def alignment_doubtful(sines: np.ndarray, firsts: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(aligned, by_chance, sixth_error(sines, firsts) > MEANINGLESS).any(axis=1))
 
 
-def parallel_continua(h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarray, edge: float) -> list[np.ndarray]:
-    """Return closed curves (s, 6) of angles, in order along each, of one target.
+def parallel_continua(
+    h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarray, edge: float
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return closed curves (s, 6) of angles, in order along each, of one target; and single configurations (6,).
+
+    A single one is where the circle of the fourth axis only touches its reach, to rounding: the arm is stretched.
 
     Args:
         h, a, e: axes of the arm, see `revolute_arms`.
@@ -65,12 +71,19 @@ def parallel_continua(h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarra
         edge: margin down to minus which a branch counts as real.
     """
     square = _kernel()(h, a, e, R, p, THIRDS)[2]
-    curves = []
+    curves, points = [], []
     for first in np.flatnonzero(aligned):
         rows = slice(2 * first, 2 * first + 2)
         distance = square[:, 2 * first]
         constant, wave = distance.mean(), (2 / 3) * (distance @ THIRDS)
-        for start, end in _arcs(constant, wave, *_reach(h[2], a)):
+        reach = _reach(h[2], a)
+        touching = _touching(constant, wave, *reach)
+        if touching is not None:
+            q, margin, _ = _kernel()(h, a, e, R, p, _circle(np.array([touching])))
+            if margin[0, rows].max() > -edge:
+                points.append(q[0, 2 * first])
+            continue
+        for start, end in _arcs(constant, wave, *reach):
             whole = end - start >= 2 * np.pi
             angles = np.linspace(start, end, 2 * HALF_SAMPLE if whole else HALF_SAMPLE, endpoint=not whole)
             q, margin, _ = _kernel()(h, a, e, R, p, _circle(angles))
@@ -78,7 +91,7 @@ def parallel_continua(h: Any, a: Any, e: Any, R: Any, p: Any, aligned: np.ndarra
                 continue  # the first angle is not real
             curve, other = q[:, 2 * first], q[:, 2 * first + 1]
             curves += [curve, other] if whole else [np.concatenate([curve, other[-2:0:-1]])]
-    return curves
+    return curves, points
 
 
 def _reach(axis: np.ndarray, a: np.ndarray) -> tuple[float, float]:
@@ -87,6 +100,16 @@ def _reach(axis: np.ndarray, a: np.ndarray) -> tuple[float, float]:
     middle = v @ v + point @ point - 2 * (axis @ v) * (axis @ point)
     swing = 2 * np.linalg.norm(across(axis, v)) * np.linalg.norm(across(axis, point))
     return float(middle - swing), float(middle + swing)
+
+
+def _touching(constant: float, wave: np.ndarray, low: float, high: float) -> float | None:
+    """Return the θ at which constant + wave · (cos θ, sin θ) touches low ≤ … ≤ high from outside, or None."""
+    size, phase, rounding = float(np.hypot(*wave)), float(np.arctan2(wave[1], wave[0])), TOUCHING * (high - low)
+    if size > rounding and abs(constant - size - high) <= rounding:
+        return phase + np.pi
+    if size > rounding and abs(constant + size - low) <= rounding:
+        return phase
+    return None
 
 
 def _arcs(constant: float, wave: np.ndarray, low: float, high: float) -> list[tuple[float, float]]:
@@ -98,7 +121,9 @@ def _arcs(constant: float, wave: np.ndarray, low: float, high: float) -> list[tu
             half = np.arccos((limit - constant) / size)
             ends += [phase - half, phase + half]
     if not ends:
-        return [(-np.pi, np.pi)] if low <= constant + size and constant - size <= high else []
+        rounding = TOUCHING * (high - low)
+        reached = low - rounding <= constant + size and constant - size <= high + rounding
+        return [(-np.pi, np.pi)] if reached else []
     ends = sorted(np.mod(ends, 2 * np.pi))
     arcs = zip(ends, [*ends[1:], ends[0] + 2 * np.pi], strict=True)
     middle = [(s, t, constant + size * np.cos((s + t) / 2 - phase)) for s, t in arcs]

@@ -71,11 +71,12 @@ class Form:
             self.h, self.a, self.e, D[:, :3, :3], D[:, :3, 3]
         )
         curves: list[Continuum] = []
+        points: list[Continuum] = []
         aligned, rounding, unclear = None, 0.0, False
         if sixth:
             aligned, rounding, unclear = aligned_branches(sixth[0]), sixth_error(*sixth), alignment_doubtful(*sixth)
         if aligned is not None:
-            curves = self._continua(D, aligned)
+            curves, points = self._continua(D, aligned)
             margin, gap = np.where(aligned, -1.0, margin), np.where(aligned, 1.0, gap)
         doubt = np.asarray((gap < MEETING).any(1)) | unclear
         pose, branch = (margin > -EDGE - rounding).nonzero()
@@ -86,17 +87,24 @@ class Form:
         if not closed.all():
             doubt[pose[~closed & ((margin + rounding)[pose, branch] > REAL)]] = True
             pose, q = pose[closed], q[closed]
+        if points:  # rounding decides whether such a configuration exists, and whether it is one or an arc
+            touching = np.array([point.pose for point in points])
+            doubt[touching] = True
+            pose, q = np.concatenate([pose, touching]), np.concatenate([q, *[point.x for point in points]])
+            order = pose.argsort(kind="stable")
+            pose, q = pose[order], q[order]
         return pose, q, doubt, curves
 
-    def _continua(self, D: np.ndarray, aligned: np.ndarray) -> list[Continuum]:
-        """Find the continua of displacements D (k, 4, 4), whose branches (k, 8) are `aligned`."""
-        continua = []
+    def _continua(self, D: np.ndarray, aligned: np.ndarray) -> tuple[list[Continuum], list[Continuum]]:
+        """Find continua of displacements D (k, 4, 4), whose branches (k, 8) are `aligned`, and single points."""
+        continua, points = [], []
         for i in np.flatnonzero(aligned.any(axis=1)):
             h, a, e = (part if part.ndim == 2 else part[i] for part in (self.h, self.a, self.e))
             first = aligned[i].reshape(2, 4).any(1)
-            for q in parallel_continua(h, a, e, D[i, :3, :3], D[i, :3, 3], first, EDGE):
-                continua.append(Continuum(int(i), q[:, ::-1] if self.backwards else q))
-        return continua
+            curves, touching = parallel_continua(h, a, e, D[i, :3, :3], D[i, :3, 3], first, EDGE)
+            for found, rows in ((continua, curves), (points, [point[None] for point in touching])):
+                found += [Continuum(int(i), q[:, ::-1] if self.backwards else q) for q in rows]
+        return continua, points
 
     @cached_property
     def _scaling(self) -> np.ndarray:
