@@ -35,6 +35,9 @@ SPECIAL_SHARE = 1 / 6
 humanoid."""
 FROM_OPERATIONS, FROM_OPERATIONS_PER_BODY, FROM_BODIES = 30_000, 600, 20
 """Thresholds for a loop: total operations, or operations per body with a minimum number of bodies."""
+MANY_BODIES = 100
+"""Number of visited bodies from which a loop is used in any case. Straight-line code of special chains has few
+operations, but takes several milliseconds per body to build and is not much faster."""
 MOST_KINDS = 16
 """Maximum number of kinds of joints in one loop; each adds to the code."""
 
@@ -107,7 +110,7 @@ def is_looped(
     """
     if engine not in (None, *ENGINES):
         raise BuildError(f"unknown engine {engine!r}", element="engine", remedy=f"Known: {', '.join(ENGINES)}")
-    if engine == "straight" or (engine is None and not prefers_loop(mechanism, name)):
+    if engine == "straight" or (engine is None and not prefers_loop(mechanism, name, options)):
         return False
     reason = _refusal(mechanism, name, parameters, options)
     if reason is not None and engine == "loop":
@@ -115,12 +118,14 @@ def is_looped(
     return reason is None
 
 
-def prefers_loop(mechanism: Mechanism, name: str) -> bool:
+def prefers_loop(mechanism: Mechanism, name: str, options: Mapping[str, Any] | None = None) -> bool:
     """Return True if loops are faster than straight-line code for a function that can run as loops."""
     loop = function_named(name).loop
     if len(mechanism.joints) < FROM_BODIES or loop is None:
         return False
     bodies = _bodies(mechanism)
+    if bodies.n >= MANY_BODIES and _walked(mechanism, name, options or {})[0].n >= MANY_BODIES:
+        return True
     operations = loop.per_body * bodies.n + (loop.per_pair * count_pairs(bodies.parents) if loop.per_pair else 0)
     operations *= 1.0 - bodies.n_special / bodies.n * (1.0 - SPECIAL_SHARE) if bodies.n else 0.0
     many = operations >= FROM_OPERATIONS_PER_BODY * bodies.n and bodies.n >= FROM_BODIES

@@ -24,7 +24,7 @@ from zveno.kernels.evaluate import evaluate
 from zveno.kernels.export_c import export_c
 from zveno.kernels.program import check
 from zveno.mechanism import Fixed, Joint, Link, Mechanism, Revolute, assemble
-from zveno.programs import is_regular, loop_program, prefers_loop
+from zveno.programs import MANY_BODIES, is_regular, loop_program, prefers_loop
 from zveno.robots.chain import chain
 
 TOLERANCE = 1e-11
@@ -190,6 +190,15 @@ def test_large_trees_are_loops():
     tau = robot.bias(q, v) + np.einsum("nij,nj->ni", robot.mass_matrix(q), a)
     assert relative_error(robot.forward_dynamics(q, v, tau), a) < 1e-8
     assert robot.kernel("forward_dynamics").program.n_loops
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_long_chains_are_loops(name):
+    """A planar chain has few operations per body, but its straight-line code takes seconds to build."""
+    mechanism = chain(MANY_BODIES)
+    key = "frames" if name == "frame_poses" else "frame"
+    for frame, looped in (("tool", True), ("rod5", name not in OF_FRAMES)):
+        assert prefers_loop(mechanism, name, {key: (frame,) if key == "frames" else frame}) == looped
 
 
 def test_a_payload_on_a_large_tree_is_in_its_tables():
