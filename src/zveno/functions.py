@@ -41,6 +41,20 @@ class Loop(NamedTuple):
     per_pair: int = 0
 
 
+class Composed(NamedTuple):
+    """Data for computing a function of a large tree from functions that run as loops.
+
+    Attributes:
+        per_entry: operations of straight-line code per velocity and pair of velocities on one path to the root.
+        parts: names of the functions it needs beside M⁻¹ B, each with further options.
+        join: called with a function (q, B) → M⁻¹ B, one kernel per part, and the inputs.
+    """
+
+    per_entry: int
+    parts: tuple[tuple[str, Mapping[str, Any]], ...]
+    join: Callable[..., Any]
+
+
 @dataclass(frozen=True)
 class Function:
     """A function of a robot: the algorithm, its inputs and outputs, and its docstring.
@@ -58,6 +72,7 @@ class Function:
         inverts: True if it needs a regular mass matrix.
         closed: True if kinematic loops of the mechanism do not change the result.
         loop: data for running as loops; None for functions that cannot.
+        composed: data for computing it from functions that run as loops; None for functions that need not.
         method: True if it is a method of `Robot`; other functions are called through `Robot.kernel`.
     """
 
@@ -72,6 +87,7 @@ class Function:
     inverts: bool = False
     closed: bool = False
     loop: Loop | None = None
+    composed: Composed | None = None
     method: bool = True
 
 
@@ -89,6 +105,21 @@ def _forward_dynamics_derivatives(mechanism, q, v, tau, external=None, joint_fri
     )
     M_inverse = linear.inverse(M)
     return -(M_inverse @ by_q), -(M_inverse @ by_v), M_inverse
+
+
+def _inverse_mass_matrix_from(solve: Callable[..., Any], q: Any) -> np.ndarray:
+    """Return M⁻¹, column by column: the accelerations due to unit torques."""
+    X = solve(q)
+    return 0.5 * (X + np.swapaxes(X, -1, -2))
+
+
+def _forward_dynamics_derivatives_from(
+    solve: Callable[..., Any], dynamics: Callable[..., Any], derivatives: Callable[..., Any], *arrays: Any
+) -> tuple[Any, Any, Any]:
+    """Compute `_forward_dynamics_derivatives` from the dynamics and the derivatives of the inverse dynamics."""
+    q, v, _, *external = arrays
+    by_q, by_v, _ = derivatives(q, v, dynamics(*arrays), *external)
+    return solve(q, -by_q), solve(q, -by_v), np.broadcast_to(_inverse_mass_matrix_from(solve, q), by_q.shape)
 
 
 _POSE = frozenset({"geometry", "tool"})
@@ -317,6 +348,7 @@ FUNCTIONS: dict[str, Function] = _table(
         depends_on=_WEIGHT,
         frame_free=True,
         inverts=True,
+        composed=Composed(2, (), _inverse_mass_matrix_from),
     ),
     Function(
         "coriolis_matrix",
@@ -398,6 +430,14 @@ FUNCTIONS: dict[str, Function] = _table(
         depends_on=_FORCE,
         frame_free=True,
         inverts=True,
+        composed=Composed(
+            10,
+            (
+                ("forward_dynamics", {}),
+                ("inverse_dynamics_derivatives", {"smoothing": FRICTION_SMOOTHING}),
+            ),
+            _forward_dynamics_derivatives_from,
+        ),
     ),
 )
 """Every function of a robot, by name. Its methods are written from this table by tools/write_methods.py."""

@@ -7,7 +7,8 @@ operations per body it is not faster than a loop, whose code stays in the neares
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,7 @@ def exported_program(mechanism: Mechanism, name: str, parameters: Sequence[str] 
             remedy = f"{error.remedy}; or leave {name} out of the functions"
             raise ModelError(error.problem, element=error.element, remedy=remedy) from None
     if not is_looped(mechanism, name, tuple(parameters), None, options):
+        _refuse_composed(mechanism, name, parameters, options)
         return program(mechanism, name, parameters, **options)
     return loop_program(mechanism, name, options)
 
@@ -79,6 +81,8 @@ def kernel(
     looped = loop_kernel(mechanism, name, tuple(parameters), engine, options)
     if looped is not None:
         return looped
+    if engine is None:
+        _refuse_composed(mechanism, name, parameters, options)
     from .kernels.compile import compiled  # kernels are not needed to import the package
 
     return compiled(evaluated, **_recipe(mechanism, name, parameters, options))
@@ -162,6 +166,58 @@ def loop_kernel(
     return _loop_kernel(mechanism, name, tuple(sorted(_given(options).items())))
 
 
+def composed(mechanism: Mechanism, name: str, options: Mapping[str, Any]) -> Callable[..., Any] | None:
+    """Return a function of a large tree computed from several loops, None if one kernel computes it."""
+    parts = function_named(name).composed
+    if parts is None or not _is_composed(mechanism, name, options):
+        return None
+    weightless = _loop_kernel(replace(mechanism, gravity=np.zeros(3)), "forward_dynamics", ())
+    kernels = [
+        _loop_kernel(mechanism, part, tuple(sorted(_given({**options, **more}).items())))
+        for part, more in parts.parts
+    ]
+
+    def solve(q: Any, B: Any = None) -> np.ndarray:
+        """Return M⁻¹ B: a column is the acceleration at rest without gravity under the torques of B."""
+        torques = np.eye(mechanism.n_v) if B is None else np.swapaxes(B, -1, -2)
+        a = weightless(np.asarray(q)[..., None, :], np.zeros(mechanism.n_v), torques)
+        return np.swapaxes(a, -1, -2)
+
+    def call(*arrays: Any, out: Any = None) -> Any:
+        results = parts.join(solve, *kernels, *arrays)
+        if out is None:
+            return results
+        for array, result in zip(out, results, strict=True) if isinstance(results, tuple) else [(out, results)]:
+            np.copyto(array, result)
+        return out
+
+    return call
+
+
+def _is_composed(mechanism: Mechanism, name: str, options: Mapping[str, Any]) -> bool:
+    parts = function_named(name).composed
+    if parts is None or len(mechanism.joints) < FROM_BODIES:
+        return False
+    bodies = _bodies(mechanism)
+    pairs = count_pairs(bodies.parents) * (bodies.n_v / max(bodies.n, 1)) ** 2
+    return (
+        parts.per_entry * bodies.n_v * pairs >= FROM_OPERATIONS
+        and _refusal(mechanism, "forward_dynamics", (), options) is None
+    )
+
+
+def _refuse_composed(
+    mechanism: Mechanism, name: str, parameters: Sequence[str], options: Mapping[str, Any]
+) -> None:
+    """Raise an error for a function of a large tree that has no kernel of its own."""
+    if not parameters and _is_composed(mechanism, name, options):
+        raise BuildError(
+            f"one kernel of {len(mechanism.joints)} joints would be too long",
+            element=f"{mechanism.name}, {name}",
+            remedy=f"Call the robot's method {name}, or ask for engine='straight'",
+        )
+
+
 @lru_cache(maxsize=256)
 def _loop_kernel(mechanism: Mechanism, name: str, options: tuple[tuple[str, Any], ...]) -> Kernel:
     from .kernels.compile import compiled_structured  # not needed to import the package
@@ -182,7 +238,9 @@ def _arguments(mechanism: Mechanism, name: str, options: Mapping[str, Any]) -> t
     given = (*function.inputs, "external") if options.get("external") else function.inputs
     if "reference" in options:
         checked_reference(options["reference"])
-    own_options = tuple((key, options[key]) for key in ("joint_friction", "reference") if key in options)
+    own_options = tuple(
+        (key, options[key]) for key in ("joint_friction", "reference", "smoothing") if key in options
+    )
     return function.compute, *_walked(mechanism, name, options), given, own_options
 
 

@@ -201,8 +201,12 @@ class RobotFunctions(FunctionMethods):
         if "reference" in options:
             checked_reference(options["reference"])
         looped = programs.loop_kernel(self.mechanism, name, (), None, options)
-        if function.inverts and not (looped is not None and programs.is_regular(self.mechanism)):
+        composed = programs.composed(self.mechanism, name, options)
+        large = looped is not None or composed is not None
+        if function.inverts and not (large and programs.is_regular(self.mechanism)):
             refuse_singular(self.mechanism)
+        if composed is not None:
+            return composed
         if looped is not None:  # its tables hold the changes: no robot of this structure is rebuilt
             self._kernels.append(looped)
             return looped.__call__

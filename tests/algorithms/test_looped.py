@@ -24,11 +24,13 @@ from zveno.kernels.evaluate import evaluate
 from zveno.kernels.export_c import export_c
 from zveno.kernels.program import check
 from zveno.mechanism import Fixed, Joint, Link, Mechanism, Revolute, assemble
-from zveno.programs import MANY_BODIES, is_regular, loop_program, prefers_loop
+from zveno.programs import MANY_BODIES, composed, is_regular, loop_program, prefers_loop
 from zveno.robots.chain import chain
 
 TOLERANCE = 1e-11
 """Forward dynamics of random trees loses some digits; the others agree to rounding."""
+INVERTED = 1e-9
+"""The condition of a large mass matrix, some 1e5, multiplies roundings of its inverse."""
 
 
 def states(mechanism: Mechanism, batch: int = 3) -> dict[str, np.ndarray]:
@@ -199,6 +201,51 @@ def test_long_chains_are_loops(name):
     key = "frames" if name == "frame_poses" else "frame"
     for frame, looped in (("tool", True), ("rod5", name not in OF_FRAMES)):
         assert prefers_loop(mechanism, name, {key: (frame,) if key == "frames" else frame}) == looped
+
+
+COMPOSED = [name for name, function in FUNCTIONS.items() if function.composed is not None]
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+@pytest.mark.parametrize(
+    ("seed", "friction"), [(2, False), pytest.param(3, True, marks=pytest.mark.laws)], ids=["plain", "friction"]
+)
+def test_functions_that_invert_the_mass_matrix_of_a_large_tree(name, seed, friction):
+    """The function composed from loops, and the algorithm itself in NumPy."""
+    mechanism = random_mechanism(
+        seed, 40, mimic=0.0, drives=True, kinds=("revolute", "prismatic", "spherical", "free")
+    )
+    robot, given = zveno.Robot(mechanism), states(mechanism, 2)
+    taken = friction and "joint_friction" in function_named(name).options
+    options: dict[str, Any] = {"joint_friction": True} if taken else {}
+    assert composed(mechanism, name, options) is not None
+    received = getattr(robot, name)(*(given[key] for key in function_named(name).inputs), **options)
+    assert difference(mechanism, name, received, given, **options) < INVERTED
+    single = received if isinstance(received, np.ndarray) else received[-1]
+    assert (single == np.swapaxes(single, -1, -2)).all()
+    target = tuple(map(np.zeros_like, received)) if isinstance(received, tuple) else np.zeros_like(received)
+    arrays = [given[key] for key in function_named(name).inputs]
+    assert getattr(robot, name)(*arrays, **options, out=target) is target
+    assert relative_error(np.array(target), np.array(received)) == 0.0
+    with pytest.raises(BuildError, match="too long"):
+        robot.kernel(name, **options)
+
+
+@pytest.mark.parametrize("robot", ["ur5", "quadruped"])
+def test_functions_of_usual_robots_are_not_composed(robot):
+    assert not any(composed(zveno.load(robot).mechanism, name, {}) for name in COMPOSED)
+
+
+def test_derivatives_of_a_long_chain():
+    """Identities for 400 links, whose straight-line code would never be built."""
+    n = 400
+    robot, rng = zveno.Robot(chain(n)), np.random.default_rng(0)
+    q, v, tau = 0.01 * rng.normal(size=(3, n))
+    by_q, _, M_inverse = robot.forward_dynamics_derivatives(q, v, tau)
+    at_rest = robot.forward_dynamics(q, np.zeros(n), robot.gravity_torque(q) + tau)
+    assert relative_error(M_inverse @ tau, at_rest) < 1e-7
+    slopes = robot.inverse_dynamics_derivatives(q, v, robot.forward_dynamics(q, v, tau))
+    assert relative_error(-slopes[2] @ by_q, slopes[0]) < INVERTED
 
 
 def test_a_payload_on_a_large_tree_is_in_its_tables():
