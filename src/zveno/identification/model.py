@@ -258,7 +258,7 @@ def regressor_entries(
 
 
 def _shape(term: str) -> str:
-    """Return the term whose curve a term has, apart from load and history."""
+    """Return the basic term with the same velocity curve, without load and history."""
     return "coulomb" if TERMS[term].needs_load or TERMS[term].distance else term
 
 
@@ -290,7 +290,7 @@ def torque_model(
 def friction_columns(
     elements: Sequence[Element], terms: Sequence[str], motor_terms: Sequence[str]
 ) -> tuple[FrictionColumn, ...]:
-    """Return some terms of friction at every joint, others at every coupled motor."""
+    """Return the friction columns: some terms at every joint, the others at every coupled motor."""
     chosen = ((e, motor_terms if element.motor else terms) for e, element in enumerate(elements))
     return tuple(FrictionColumn(e, term) for e, own in chosen for term in own)
 

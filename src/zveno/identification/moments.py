@@ -40,7 +40,7 @@ class Moments:
         return len(self.gram)
 
     def reference_squares(self, block: int, reference: int) -> np.ndarray:
-        """Return sums of squares (n,) of the torques less those of a reference, behind the one delay."""
+        """Return the sums of squares (n,) of torques minus reference torques, at the common delay."""
         out = []
         for G, columns in zip(self.gram[block], self.model.active, strict=True):
             m, r = len(columns), len(columns) + 1 + reference

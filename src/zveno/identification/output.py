@@ -199,7 +199,7 @@ def export_identified(
 
 
 def _other_values(model: BaseModel, result: Identification, p: np.ndarray) -> np.ndarray:
-    """Return base parameters (rank,) of link and rotor parameters p, which need not be those of bodies."""
+    """Return the base parameters (rank,) of link and rotor parameters p, physically consistent or not."""
     n, first = result.mechanism.n_v, 10 * len(result.mechanism.joints)
     links = p.copy()
     links[first:] = 0.0

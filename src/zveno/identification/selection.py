@@ -29,7 +29,7 @@ DEPENDENT = 1e-9
 
 
 def with_candidates(model: TorqueModel, terms: Sequence[str], motor_terms: Sequence[str]) -> TorqueModel:
-    """Return the model with every candidate at every joint, beside the terms that are present in any case."""
+    """Return the model with every candidate term at every joint, in addition to the mandatory terms."""
     return model.with_friction(friction_columns(model.elements, (*terms, *CHOICES), motor_terms))
 
 

@@ -98,7 +98,7 @@ solver: Scan = Scan()
 
 
 def survivors_of(table: Table) -> int:
-    """Return the initial number of starts of an iteration; more where a coordinate turns several times as fast."""
+    """Return the initial number of starts of an iteration; more if a coordinate turns several times as fast."""
     scanned = table.problem.n - table.first - table.last
     return min(int(SURVIVORS[min(scanned, len(SURVIVORS) - 1)] * windings_within(table.problem)), table.size)
 

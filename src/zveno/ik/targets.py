@@ -119,7 +119,7 @@ def _rotations(wxyz: np.ndarray, name: str) -> np.ndarray:
 
 
 def place(T: Any, first: Any, scale: Any) -> Any:
-    """Return the target (3, 4) seen through `first` (3, 4), lengths scaled, and how far T (4, 4) is from rigid.
+    """Return the target (3, 4) seen through `first` (3, 4), lengths scaled, and the rigidity error of T (4, 4).
 
     The measure is 1 or more for reflections, and not a number, or infinite, where an entry is.
     """

@@ -56,7 +56,7 @@ def adapted(robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, q: np
 
 
 def near_ground(robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, q: np.ndarray) -> tuple[Foot, ...]:
-    """Return the feet with those sole points that can stand at q; others are above the ground.
+    """Return the feet with the sole points that can stand at q; other points are above the ground.
 
     Points higher than a share `NEAR` of the height of the centre of mass come down too late to support the robot.
     """

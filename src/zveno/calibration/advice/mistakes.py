@@ -29,7 +29,7 @@ class Mistake:
 
 
 def likely_mistake(problem: FitProblem) -> tuple[str, float]:
-    """Return the data error whose removal gives the nominal robot, frames fitted, the least residual; and this."""
+    """Return the data error whose removal minimizes the residual of the nominal robot, and that residual."""
     tried = []
     for number, mistake in enumerate(mistakes(problem)):
         other = _without(problem, mistake)
@@ -147,7 +147,7 @@ def _undone(part: Part, words: str) -> Part:
 
 
 def _shifted(part: Part, step: int) -> Part:
-    """Return readings `step` postures earlier; the end that has none gets those of the other end."""
+    """Return the readings shifted by `step` postures, cyclically."""
     if part.measurement.implicit:
         return part
     things = len(part.y) // len(part.q)

@@ -83,7 +83,7 @@ def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[s
 
 
 def meaning_of(word: str, table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> str:
-    """Return the name under which a column is read beside those of a table; empty if it has no meaning."""
+    """Return the standard name of a column outside the table of joints; empty if it has no meaning."""
     words = [plain_word(split_unit(given, UNITS)[0]) for given in table.columns]
     return _known(word, set(mechanism.coordinate_names), numbered_columns(words, mechanism, needed))
 

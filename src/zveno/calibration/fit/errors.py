@@ -64,7 +64,7 @@ class Residuals:
     held_out: np.ndarray
 
     def errors(self, fit: str, unflagged: bool = False) -> list[Error]:
-        """Return errors of "nominal", "calibrated" or "held_out" rows that have any; or of the used rows only."""
+        """Return the errors of the "nominal", "calibrated" or "held_out" residuals, of all or the used rows."""
         vectors = getattr(self, fit)
         counted = np.isfinite(vectors).any(axis=1)
         return _sizes(self.name, self.unit, vectors[counted & self.used if unflagged else counted])

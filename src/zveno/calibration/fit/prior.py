@@ -154,7 +154,7 @@ def prior(
 
 
 def usual(term: Term, plausible: tuple[float, float] = USUAL) -> float:
-    """Return the initial prior standard deviation of a term, where links have `plausible`, m and rad."""
+    """Return the initial prior standard deviation of a term, given that of links, `plausible`, m and rad."""
     off = plausible[0] if term.unit == "m" else plausible[1]
     if term.role in ("link", "joint", "base", "tool"):
         return off if term.role == "link" else 10.0 * off

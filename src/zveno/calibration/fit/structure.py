@@ -97,7 +97,7 @@ def placed_tools(problem: FitProblem, base: Solution) -> np.ndarray:
 
 
 def moved_tool(model: Model, frame: str, values: np.ndarray) -> np.ndarray | None:
-    """Return the displacement (4, 4) of a frame by deviations of its tool, to 0.1 mm; None if there is none."""
+    """Return the displacement (4, 4) of a frame by deviations of its tool; None if it is below 0.1 mm."""
     block = next(block for block in model.blocks if block.frame == frame)
     moved = transform(None, np.round(deviation(block, values)[:3, 3], 4))
     return moved if moved[:3, 3].any() else None

@@ -164,7 +164,7 @@ class Model:
         return self.terms[self.numbers[name]]
 
     def choose(self, patterns: str | Iterable[str]) -> list[str]:
-        """Return names that match any pattern (`Tx*`, `*q3`, a name, or one of `PARAMETER_CLASSES`), in order."""
+        """Return the names that match a pattern (`Tx*`, `*q3`, a name, or one of `PARAMETER_CLASSES`), in order."""
         patterns = [patterns] if isinstance(patterns, str) else list(patterns)
         chosen: set[str] = set()
         for pattern in patterns:

@@ -25,7 +25,7 @@ def begun() -> Any:
 
 
 def nothing_swept(sizes: Sizes, side: Any) -> Any:
-    """Return (rows to sweep again, flag that there are none, sweeps, room for others, flag that none is due)."""
+    """Return the initial (rows to sweep, flag: no rows, sweeps, room for sweeps, flag: an exchange is due)."""
     is_row = np.arange(sizes.order) >= sizes.n
     held = where(logical_and(is_row, not_equal(side, 0.0)), 1.0, 0.0)
     return held, flag(equal(held.sum(), 0.0)), np.zeros(1), np.array([float(sizes.sweeps)]), np.zeros(1)
@@ -45,7 +45,7 @@ def looked_at(status: Any, changed: Any, checks: Any, complete: Any, room: Any) 
 
 
 def target(index: Any, exchanged: Any, due: Any) -> Any:
-    """Return the index whose column is needed, and a flag that it is that of the step, not of a due exchange."""
+    """Return the index of the column needed next, and a flag: 1 for the step's column, 0 for a due exchange."""
     blocked = greater(due[0], 0.5)
     return np.array([where(blocked, exchanged[0], index[0])]), flag(logical_not(blocked))
 
@@ -86,7 +86,7 @@ def one_more(count: Any, room: Any, done: Any, mode: Any, pivot: Any, size: Any)
 
 
 def meets(at: Any, target: Any) -> Any:
-    """Return the index of a sweep, and a flag that it is that of the column."""
+    """Return the index of a sweep, and a flag: it equals the index of the column."""
     return at, flag(equal(at[0], target[0]))
 
 
@@ -96,22 +96,22 @@ def share(y: Any, own: Any, meets: Any) -> Any:
 
 
 def last(count: Any) -> Any:
-    """Return the last sweep, and a flag that there is one."""
+    """Return the last sweep, and a flag: it exists."""
     return count - 1.0, flag(greater(count[0], 0.5))
 
 
 def one_before(place: Any) -> Any:
-    """Return the previous sweep, and a flag that there is one."""
+    """Return the previous sweep, and a flag: it exists."""
     return place - 1.0, flag(greater(place[0], 0.5))
 
 
 def first(count: Any) -> Any:
-    """Return the first sweep, and a flag that there is one."""
+    """Return the first sweep, and a flag: it exists."""
     return np.zeros(1), flag(greater(count[0], 0.5))
 
 
 def one_behind(place: Any, count: Any) -> Any:
-    """Return the next sweep, and a flag that there is one."""
+    """Return the next sweep, and a flag: it exists."""
     return place + 1.0, flag(less(place[0] + 1.5, count[0]))
 
 
@@ -131,5 +131,5 @@ def unscaled(p: Any, scales: Any) -> Any:
 
 
 def divided(u: Any, divisor: Any) -> Any:
-    """Return the multipliers of rows from those of scaled rows."""
+    """Return the multipliers of rows from the multipliers of scaled rows."""
     return u / divisor

@@ -74,7 +74,7 @@ def random_motions(problem: ExcitationProblem, n: int, rng: np.random.Generator)
 
 
 def _centres(problem: ExcitationProblem, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return postures (n, joints) in the inner part of the ranges, first those held by motors and clear."""
+    """Return configurations (n, joints) well inside the ranges, those that motors hold without collision first."""
     low, high = problem.limits.lower, problem.limits.upper
     for inner in (0.3, 0.05):
         q = low + (high - low) * rng.uniform(inner, 1.0 - inner, (8 * n, problem.n))

@@ -74,7 +74,7 @@ def posture_program(program: Builder, problem: PostureProblem) -> None:
 
 
 def stepped(problem: PostureProblem, q: Any, targets: Any, slack: Any, lower: Any, upper: Any) -> tuple[Any, Any]:
-    """Return q after a step, and whether the error before it was not small."""
+    """Return q after a step, and True if the error before the step was not small."""
     mechanism, n = problem.mechanism, problem.mechanism.n_v
     rows = all_rows(mechanism, problem.tasks, q, targets)
     e = np.concatenate([_beyond(part, slack[k]) for k, part in enumerate(_parts(problem.tasks, rows))])

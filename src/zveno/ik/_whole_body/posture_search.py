@@ -95,7 +95,7 @@ def misses_by_name(tasks: tuple[Task, ...], misses: np.ndarray) -> dict[str, tup
 
 
 def _distinct(robot: RobotFunctions, q: np.ndarray) -> list[int]:
-    """Return the numbers of the postures that differ from those before them."""
+    """Return the indices of the configurations that differ from all earlier ones."""
     apart = abs(robot.difference(q[:, None], q[None])).max(axis=2) > APART
     chosen: list[int] = []
     for k in range(len(q)):

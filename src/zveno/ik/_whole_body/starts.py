@@ -77,7 +77,7 @@ class Starts:
         return np.array([part[:3, 3] for part in T]), np.array([to_quaternion(part[:3, :3]) for part in T])
 
     def _placed(self, numbers: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return postures of the pool, with the base where it puts the anchor at its target."""
+        """Return configurations of the pool, with the base placed so that the anchor is at its target."""
         q = self.pool[numbers]
         if self._anchor is not None:
             place, turn = self._from_anchor

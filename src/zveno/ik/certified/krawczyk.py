@@ -53,7 +53,7 @@ class Loop:
         return self._entries(A)
 
     def jacobian(self, x: Sequence[arb]) -> tuple[arb_mat, bool]:
-        """Return J over the box x, and whether rotations in it are proved to turn by less than 90°.
+        """Return J over the box x, and True if all its rotations provably turn by less than 90°.
 
         Half turns have no skew part either, so that without the second nothing would be proved.
         """

@@ -62,7 +62,7 @@ def _moved(ball: arb, kind: str, low: arb | None, high: arb | None) -> list[arb]
 
 
 def _judged(ball: arb, low: arb | None, high: arb | None) -> tuple[arb, bool] | None:
-    """Return the ball and whether it meets a limit; None if it is proved outside."""
+    """Return the ball, and True if it meets a limit; None if it is proved outside."""
     if (low is not None and ball < low) or (high is not None and ball > high):
         return None
     inside = (low is None or bool(ball > low)) and (high is None or bool(ball < high))

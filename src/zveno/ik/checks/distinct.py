@@ -55,7 +55,7 @@ def distinct(
 
 
 def all_distinct(problem: IkProblem, pose: np.ndarray, marks: np.ndarray, tolerance: float = SAME) -> bool:
-    """Return True if marks prove that no solution is repeated; poses are in order."""
+    """Return True if the sort keys prove that no solution is repeated; poses are in order."""
     if len(pose) < 2:
         return True
     combined = ranked(pose, marks, in_order=True)
@@ -64,7 +64,7 @@ def all_distinct(problem: IkProblem, pose: np.ndarray, marks: np.ndarray, tolera
 
 
 def ranked(pose: np.ndarray, values: np.ndarray, in_order: bool = False) -> np.ndarray:
-    """Return numbers that sort by pose and then by value; from one pose to the next it is a step of at least 1.
+    """Return keys that sort by pose and then by value; the keys of two poses differ by at least 1.
 
     It is a little faster for one pose if poses are known to be in order.
     """

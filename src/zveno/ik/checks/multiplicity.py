@@ -53,7 +53,7 @@ class Singular(NamedTuple):
 
     @property
     def blurred(self) -> bool:
-        """Return True if rounding moves it further than solutions are apart, and no double root explains it."""
+        """Return True if rounding exceeds the distance between solutions and no double root explains it."""
         return self.kind == "open" and self.blur > SAME
 
     @property

@@ -201,7 +201,7 @@ def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int,
 
 
 def _family(draft: Draft, i: int, curves: list[Curve]) -> list[tuple[int, np.ndarray]]:
-    """Return samples of continua inside limits; where limits leave nothing, the first point, which they exclude."""
+    """Return samples of self-motions inside limits, or the first, excluded point if the limits leave none."""
     problem, self_motions, sample = draft.problem, [], []
     for curve in curves:
         parts, certain = within_limits(problem, curve)

@@ -34,7 +34,7 @@ THIRDS: np.ndarray = _circle(np.arange(3) * (2 * np.pi / 3))
 
 
 def aligned_branches(sines: np.ndarray) -> np.ndarray | None:
-    """Return True (k, 8) for branches with a continuum, by the sines of `three_parallel`; None if none has."""
+    """Return True (k, 8) for branches with a self-motion, by the sines of `three_parallel`; None without any."""
     return None if sines.min(initial=1.0) >= ALIGNED else sines < ALIGNED
 
 

@@ -136,7 +136,7 @@ class ClosedForm:
     name = "closed_form"
 
     def applies(self, problem: IkProblem) -> bool:
-        """Return True for joints of their own, a whole pose, or a point for three joints, if a closed form fits."""
+        """Return True if the joints are independent and a closed form fits a pose, or a point for three joints."""
         return problem.simple and form_of_problem(problem) is not None
 
     def solve(self, problem: IkProblem, T: np.ndarray) -> Raw:

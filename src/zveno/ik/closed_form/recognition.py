@@ -22,7 +22,7 @@ def fitting(links: np.ndarray) -> tuple[Any, ...] | None:
 
 
 def _fitting(h, a) -> tuple[str, Callable, tuple[tuple[str, str], ...], np.ndarray] | None:
-    """Return name, function, options, and points on the axes with those that meet made equal."""
+    """Return name, function, options, and points on the axes; axes that meet share one point."""
     wrist = meeting_point([3, 4, 5], h, a)
     if wrist is not None and not parallel(h[3], h[4]) and not parallel(h[4], h[5]):
         a = np.concatenate([a[:3], [wrist] * 3])

@@ -51,7 +51,7 @@ def _at(h, a, angle, point):
 
 
 def after(edge: Any, lever: Any, solved: Any) -> Any:
-    """Return a subproblem that turns a vector whose part across the axis is `lever`, after one with an edge.
+    """Return a subproblem that rotates a vector with component `lever` across the axis, after one with an edge.
 
     Rounding moves the vector by its size over the root of the first gap, and so the margin by that over the lever:
     where it could change the sign, the gap vanishes.

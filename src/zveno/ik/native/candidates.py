@@ -64,18 +64,18 @@ def numbered(n: int) -> np.ndarray:
 
 
 def is_listed(in_doubt: bool, place: Any, count: Any, state: Any) -> Any:
-    """Return True if there is a root with this number, and none is ambiguous yet unless `in_doubt`."""
+    """Return True if a root with this index exists, and no root was ambiguous so far (ignored with `in_doubt`)."""
     there = less(place[0], count[0])
     return there if in_doubt else logical_and(there, logical_not(state[1]))
 
 
 def no_candidates(doubt: Any) -> Any:
-    """Return the number of candidates, zero, and whether there may be others."""
+    """Return zero candidates, and a flag: there may be others."""
     return np.array([0.0, doubt[0]])
 
 
 def nothing(in_doubt: bool, rigid: Any, state: Any, place: Any) -> Any:
-    """Return a row and keys of no solution, as certain as the list of candidates, and whether one has its place."""
+    """Return an empty row, its keys with the certainty of the candidates, and a flag: `place` is a candidate's."""
     sure = logical_and(rigid[0], logical_not(state[1]))
     keys = np.array([0.0, 0.0, 0.0, sure, 0.0, rigid[0], 0.0, 0.0])
     return (

@@ -53,7 +53,7 @@ class HeldJoint:
 
 
 def usable_joints(problem: IkProblem) -> list[int]:
-    """Return joints of seven without which six still reach poses, those that leave a closed form first."""
+    """Return the joints that may be fixed while six still reach poses, those with a closed form first."""
     joints = [k for k in reversed(range(problem.n)) if applies(problem, k)] if problem.n == N_JOINTS else []
     return sorted(joints, key=lambda k: closed_form(problem, k) is None)
 

@@ -75,7 +75,7 @@ class Follower(Protocol):
         ...
 
     def crossing(self, k: int, state: np.ndarray, after: np.ndarray) -> Crossing | None:
-        """Return which of the states (s, d) of pose k + 1 a state (d,) reaches through a singularity on the way."""
+        """Return the states of pose k + 1, of (s, d), that a state (d,) reaches through a singularity."""
         ...
 
     def signs(self, k: int, states: np.ndarray) -> np.ndarray:
@@ -257,5 +257,5 @@ def _poses(robot: RobotFunctions, problem: IkProblem, q: np.ndarray) -> np.ndarr
 
 
 def whole_turns(periodic: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Return whole turns (..., d) in differences of states, 0 for numbers that are not periodic."""
+    """Return the number of whole turns (..., d) in differences of states, 0 for nonperiodic coordinates."""
     return np.where(periodic, np.round(d / TURN), 0.0)

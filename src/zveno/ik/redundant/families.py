@@ -125,7 +125,7 @@ def families_of(
 
 
 def _between(problem: IkProblem, lanes: Lanes, pose: int, isolated: list[Singular], arcs: bool) -> list[Singular]:
-    """Return those that only lie between solutions, on curves where others, or arcs, meet the pose to rounding."""
+    """Return the points that only lie between solutions, on curves where other points or arcs meet the pose."""
     open_ones = [root for root in isolated if root.kind == "open"]
     if not open_ones:
         return []
@@ -275,7 +275,7 @@ def _followed(
 
 
 def _one_way(problem: IkProblem, lanes: Lanes, pose: int, start: np.ndarray, direction: np.ndarray):
-    """Return points up to `STEP` apart, and how they end.
+    """Return points up to `STEP` apart, and the type of their end.
 
     "closed", at a "limit" of a prismatic joint, "long", "lost", or where the points ahead "missed" the pose.
     """

@@ -15,7 +15,7 @@ LOCKED = 1e-9
 
 @lru_cache(maxsize=32)
 def without_locked(problem: IkProblem) -> IkProblem:
-    """Return the problem of the joints that can move, as far as it is redundant; the others stay at their values.
+    """Return the problem of the movable joints, if it is redundant; locked joints keep their values.
 
     A seven-joint arm with one joint locked is an arm of six, which has exact methods.
     """

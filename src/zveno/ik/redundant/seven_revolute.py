@@ -21,7 +21,7 @@ GENERIC = 0.3819
 
 
 def applies(problem: IkProblem, coordinate: int) -> bool:
-    """Return True for seven revolute joints of their own, a whole pose, and a joint that six can do without."""
+    """Return True for seven independent revolute joints, a whole pose, and a redundant joint."""
     if not is_seven(problem):
         return False
     generic = _generic(problem, coordinate)
@@ -37,7 +37,7 @@ def closed_form(problem: IkProblem, coordinate: int) -> Form | None:
 
 
 def is_seven(problem: IkProblem) -> bool:
-    """Return True for seven revolute joints of their own and a whole pose."""
+    """Return True for seven independent revolute joints and a whole pose."""
     return problem.kinds == "RRRRRRR" and problem.simple and problem.task.is_pose
 
 
@@ -66,7 +66,7 @@ def solve_slices(problem: IkProblem, T: np.ndarray, coordinate: int, values: np.
 
 
 def _solved(cuts: Cuts, cut: np.ndarray, X: np.ndarray, allowed) -> tuple[np.ndarray, np.ndarray]:
-    """Return numbers of targets (n,), and solutions (n, 6), of targets X that belong to the slices `cut`.
+    """Return target indices (n,) and solutions (n, 6) of targets X that belong to the samples `cut`.
 
     Closed forms where slices have one; the general method elsewhere, and where branches of a closed form meet.
     """

@@ -213,7 +213,7 @@ class Arm:
 
     @staticmethod
     def _nothing(k: int, c, isolated: roots.Roots, rate: list | None) -> ArmSolutions:
-        """Return the answer of k polynomials without any root."""
+        """Return the result for k polynomials without roots."""
         if rate is not None:
             rate.append(roots.flatness(c, isolated))
         return ArmSolutions(np.zeros(0, int), np.zeros((0, 6)), np.ones(k, bool), np.ones(k, bool))

@@ -67,7 +67,7 @@ class SixRevolute:
     name = "six_revolute"
 
     def applies(self, problem: IkProblem) -> bool:
-        """Return True for three to six revolute joints of their own, a whole pose, and a usable template."""
+        """Return True for three to six independent revolute joints, a whole pose, and a usable template."""
         return (
             problem.kinds in ("RRR", "RRRR", "RRRRR", "RRRRRR")
             and problem.simple

@@ -80,7 +80,7 @@ class LogRows:
             return time[:, 0] * self._factors[number]
 
     def _whole(self, number: int) -> Rows | None:
-        """Return all rows of a file; None if nothing of it is read."""
+        """Return all rows of a file; None if no column is read."""
         pieces, size = [], 0
         for piece in self._pieces(number):
             pieces.append(piece)

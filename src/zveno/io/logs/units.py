@@ -68,7 +68,7 @@ def checked_units(units: UnitsOf | None) -> dict[str, tuple[str, ...] | float]:
 
 
 def unit_factor(role: str, slides: bool, *said: str | float | Sequence[str] | None) -> float:
-    """Return the factor to SI units by the first of those said that suits the role and the joint; 1 if none does.
+    """Return the factor to SI units of the first given unit that suits role and joint; 1 without one.
 
     Args:
         role: time, position, velocity, torque or current.

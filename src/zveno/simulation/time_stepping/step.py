@@ -254,7 +254,7 @@ def _closing(gap: Any, h: Any) -> Any:
 
 
 def spins(mechanism: Mechanism) -> bool:
-    """Return True if there are free or ball joints: forces are then evaluated at the midpoint of the step.
+    """Return True if the robot has free or ball joints: forces are then evaluated at the midpoint of the step.
 
     Explicit gyroscopic moments feed energy into a fast top: by (h Ω)²/2 per step, and by (h Ω)⁴/8 with this.
     """

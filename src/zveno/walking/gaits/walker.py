@@ -168,7 +168,7 @@ class Walker(ABC):
 
 
 def stride_of(stride: Any, default: float, ahead: Any) -> tuple[float, float]:
-    """Return x and y, m; the default length along `ahead` (2,) if None."""
+    """Return the stride (x, y), m; by default a stride of standard length along `ahead` (2,)."""
     x, y = (default * ahead[0], default * ahead[1]) if stride is None else checked_stride(stride).tolist()
     return (x, y)
 

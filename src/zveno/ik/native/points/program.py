@@ -116,7 +116,7 @@ def sampled(kind: PointsClass, row: Any, goal: Any, cs: Any) -> Any:
 
 
 def no_candidates_beyond(doubt: Any, count: Any) -> Any:
-    """Return no candidates yet, and whether there may be others: also if zeros exceed those of degree two."""
+    """Return zero candidates, and a flag: there may be others, for example if too many zeros were found."""
     return no_candidates(np.array([logical_or(doubt[0], less(MOST_ZEROS + 0.5, count[0]))]))
 
 

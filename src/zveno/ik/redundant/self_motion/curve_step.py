@@ -72,7 +72,7 @@ def held_at(problem: IkProblem, lanes: Lanes, start: np.ndarray, joint: Any, cal
 
 
 def turns_within(problem: IkProblem, lanes: Lanes, x: Any, tangent: Any, ahead: Any, joint: Any) -> Any:
-    """Find where joints (n,) turn within steps, (n, 7), and tangents: by regula falsi (Illinois)."""
+    """Find the reversal of joints (n,) within steps: points (n, 7) and tangents, by regula falsi (Illinois)."""
     rows = np.arange(len(x))
     low, high = np.zeros(len(x)), ahead.copy()
     rate_low = tangent[rows, joint]

@@ -176,7 +176,7 @@ def point_chains(problem: IkProblem) -> list[PointChain]:
 
 
 def _heights(A: np.ndarray, B: np.ndarray, length: float) -> tuple[float, float, float] | None:
-    """Return where on their own axes three joints meet, with A and B (4, 4) between; None if they do not."""
+    """Return the common point of three joint axes as coordinates along them, A and B (4, 4) between; else None."""
     heights: list[float] = []
     for link in (A, B):
         R, t = link[:3, :3], link[:3, 3]
