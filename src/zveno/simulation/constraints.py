@@ -90,7 +90,7 @@ class _Framed(Constraint):
         links = {mechanism.link_number(frame.link) for frame in frames} | ({0} if self.other is None else set())
         if len(links) == 1:
             raise ModelError(
-                "both its frames are on the same link, so that it cannot act", element=f"constraint {self.label}"
+                "both frames are on the same link; a constraint needs two links", element=f"constraint {self.label}"
             )
 
     def _relative(self, mechanism: Mechanism, q) -> np.ndarray:

@@ -103,7 +103,7 @@ def joint_side(
             raise ModelError(
                 "are zero" if plain else f"are given, and {mechanism.name} has a transmission of its own",
                 element="gears",
-                remedy="Give turns of the motor in one of the joint" if plain else "Leave them out",
+                remedy="Give motor turns per joint turn" if plain else "Leave them out",
             )
         inside = np.diag(ratios)
     elif plain:
