@@ -8,6 +8,8 @@ import pytest
 import zveno
 from mechanisms import random_mechanism
 from zveno.errors import ShapeError
+from zveno.mechanism import Joint, Limits, Link, Spherical, assemble
+from zveno.mechanism.unit_quaternions import ball_angle
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -44,3 +46,17 @@ def test_states_fill_the_limits():
     assert np.all(low[finite] - mechanism.lower[finite] < 0.02)
     assert np.all(mechanism.upper[finite] - high[finite] < 0.02)
     assert np.all(abs(q.mean(axis=0) - (low + high) / 2) < 0.15)
+
+
+@pytest.mark.parametrize("angle", [1e-4, 0.3, 1.2, 3.0, np.pi, 5.0])
+def test_balls_turn_within_their_angle_and_fill_it(angle):
+    """The share of uniform rotations within θ is θ − sin θ over that of the limit."""
+    ball = Joint("ball", "a", "b", Spherical(), limits=Limits(angle=angle))
+    robot = zveno.Robot(assemble("ball", [Link("a"), Link("b")], [ball]))
+    q = robot.random(4000, 0)
+    turned, most = ball_angle(q), min(angle, np.pi)
+    np.testing.assert_allclose(np.linalg.norm(q, axis=1), 1.0, atol=1e-12)
+    assert turned.max() <= most + 1e-12
+    share = (turned - np.sin(turned)) / (most - np.sin(most))
+    assert abs(np.sort(share) - np.linspace(0, 1, 4000)).max() < 0.03  # Kolmogorov–Smirnov, one in a thousand
+    assert abs(q[:, 1:].mean(axis=0)).max() < 0.03

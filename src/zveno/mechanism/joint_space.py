@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ShapeError, unknown_name
+from .joints import turned_less
 from .parts import Joint, Mimic
 
 if TYPE_CHECKING:
@@ -121,7 +122,10 @@ class JointSpace:
         rng, shape = np.random.default_rng(rng), checked_shape(shape)
         if self.n_q == self.n_v:  # no quaternions: draw all states at once
             return rng.uniform(*self._random_range, size=(*shape, self.n_q))
-        parts = [joint.type.random(rng, *self._range_of(joint), shape) for joint in self._coordinate_joints]
+        parts = []
+        for joint in self._coordinate_joints:
+            part = joint.type.random(rng, *self._range_of(joint), shape)
+            parts.append(turned_less(part, joint.limits.angle) if np.isfinite(joint.limits.angle) else part)
         return np.concatenate(parts, axis=-1)
 
     def integrate(self, q: Any, v: Any) -> Any:

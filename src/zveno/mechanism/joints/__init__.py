@@ -27,6 +27,7 @@ from .single_axis import Prismatic as Prismatic
 from .single_axis import Revolute as Revolute
 from .with_quaternion import Free as Free
 from .with_quaternion import Spherical as Spherical
+from .with_quaternion import turned_less as turned_less
 
 JOINT_TYPES: dict[str, type[JointType]] = {
     joint.kind: joint

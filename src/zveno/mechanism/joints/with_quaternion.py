@@ -12,10 +12,30 @@ from ...spatial import rotations, transforms
 from ...spatial.transforms import transform
 from .joint_type import JointType, finite_range
 
+NEWTON_STEPS = 8
+"""Steps after which an angle is exact: the first guess is within a third, and errors are squared."""
+
 
 def _random_quaternion(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     q = rng.normal(size=(*shape, 4))
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+def turned_less(quaternion: np.ndarray, most: float) -> np.ndarray:
+    """Return random rotations (..., 4) turned less, so that uniform ones become uniform within an angle, rad.
+
+    An angle θ of uniform rotations has the distribution (θ − sin θ)/π. Newton's method inverts it, from above.
+    """
+    most, sine = min(most, np.pi), np.linalg.norm(quaternion[..., 1:], axis=-1)
+    θ = 2.0 * np.arctan2(sine, abs(quaternion[..., 0]))
+    share = (θ - np.sin(θ)) / np.pi * (most - np.sin(most))
+    x = most * np.cbrt(share / (most - np.sin(most)))
+    for _ in range(NEWTON_STEPS):
+        slope = 1.0 - np.cos(x)
+        x = x - np.divide(x - np.sin(x) - share, slope, out=np.zeros_like(x), where=slope > 0)
+    half = 0.5 * np.clip(x, 0.0, most)
+    axis = quaternion[..., 1:] / np.where(sine > 0, sine, 1.0)[..., None]
+    return np.concatenate([np.cos(half)[..., None], np.sin(half)[..., None] * axis], axis=-1)
 
 
 def _quaternion_tangent(q):
