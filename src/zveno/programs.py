@@ -36,6 +36,8 @@ SPECIAL_SHARE = 1 / 6
 humanoid."""
 FROM_OPERATIONS, FROM_OPERATIONS_PER_BODY, FROM_BODIES = 30_000, 600, 20
 """Thresholds for a loop: total operations, or operations per body with a minimum number of bodies."""
+COMPOSED_FROM = 60_000
+"""Operations from which a function that inverts the mass matrix is composed of loops; humanoids stay below."""
 MANY_BODIES = 100
 """Number of visited bodies from which a loop is used in any case. Straight-line code of special chains has few
 operations, but takes several milliseconds per body to build and is not much faster."""
@@ -201,7 +203,7 @@ def _is_composed(mechanism: Mechanism, name: str, options: Mapping[str, Any]) ->
     bodies = _bodies(mechanism)
     pairs = count_pairs(bodies.parents) * (bodies.n_v / max(bodies.n, 1)) ** 2
     return (
-        parts.per_entry * bodies.n_v * pairs >= FROM_OPERATIONS
+        parts.per_entry * bodies.n_v * pairs >= COMPOSED_FROM
         and _refusal(mechanism, "forward_dynamics", (), options) is None
     )
 
