@@ -131,6 +131,21 @@ def test_a_filter_cuts_self_motions():
     assert answer.status == "sampled"
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_limits_that_were_asked_for_count_as_limits(seed):
+    """Sorting by the distance from limits took those of the model, whatever was asked for."""
+    robot, rng = zveno.load("ur5"), np.random.default_rng(seed)
+    T = robot.forward_kinematics(robot.random((), rng))
+    narrow = {joint: (-rng.uniform(2.5, 4.0), rng.uniform(2.5, 4.0)) for joint in robot.joint_names[:3]}
+    lower, upper = robot.lower.copy(), robot.upper.copy()
+    for k, ends in enumerate(narrow.values()):
+        lower[k], upper[k] = ends
+    answer = robot.ik(T, limits=narrow).sorted_by("limit distance")
+    margin = (np.minimum(answer.q - lower, upper - answer.q) / (upper - lower)).min(axis=-1)
+    assert len(margin) > 1
+    assert (np.diff(margin) <= 1e-12).all()
+
+
 def test_one_sided_limits_count_as_limits():
     links = [zveno.mechanism.Link(f"l{i}") for i in range(3)]
     limits = [zveno.mechanism.Limits(-np.inf, 1.0), zveno.mechanism.Limits()]

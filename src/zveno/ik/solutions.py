@@ -416,7 +416,8 @@ class Solutions(Result):
 
         Args:
             key: "condition": least condition number first; "limit distance": farthest from its nearest limit first,
-                relative to the joint's range; or a function (s, n_q) → (s,) of costs, least first.
+                of the model or as asked for, relative to the joint's range; or a function (s, n_q) → (s,) of costs,
+                least first.
         """
         rows = self._rows()
         if isinstance(key, str):
@@ -439,10 +440,13 @@ class Solutions(Result):
         Where a joint is limited at one end, the distance is relative to a turn or two metres, and that of a ball
         joint to twice its angle.
         """
-        self._question()
+        question, places = self._question(), self._chain().places
         mechanism, q = self.mechanism, self._flat("q")[rows]
         assert mechanism is not None
-        lower, upper = mechanism.lower, mechanism.upper
+        lower, upper = mechanism.lower.copy(), mechanism.upper.copy()
+        own = places >= 0
+        lower[places[own]] = np.maximum(lower[places[own]], question.lower[own])
+        upper[places[own]] = np.minimum(upper[places[own]], question.upper[own])
         angles = np.concatenate([_are_angles(mechanism.joint(name)) for name in mechanism.joint_names])
         both = np.isfinite(lower) & np.isfinite(upper)
         span = np.where(
