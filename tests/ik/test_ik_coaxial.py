@@ -66,10 +66,25 @@ WRIST = {"joint2": (-0.1, 0.3), "joint5": (1.6, 2.2), "joint7": (-2.4, -1.8)}
 INSIDE = [
     ("iiwa14", [0.7, 0.1, -2.6, -1.7, 1.9, 0.0, -2.1], WRIST),
     ("xarm7", [-2.6, 0.0, 3.1, 3.1, 2.5, -0.4, -1.9], SHOULDER),
+    (
+        "iiwa14",
+        [0.8, 0.3, -0.6, -1.4, -2.1, 0.0, 0.0],
+        {"joint1": (0.5, 1.1), "joint2": (0.2, 0.4), "joint4": (-1.7, -1.1), "joint7": (-0.4, 0.4)},
+    ),
+    (
+        "xarm7",
+        [-3.0, 0.0, 3.0, 3.1, 2.6, -0.2, -3.0],
+        {"joint1": (-3.6, -2.4), "joint3": (2.6, 3.4), "joint4": (2.9, 3.3), "joint6": (-0.7, 0.3)},
+    ),
+    (
+        "xarm7",
+        [-2.7, 0.0, 3.1, 3.1, 2.1, 0.1, -2.6],
+        {"joint1": (-2.8, -2.6), "joint2": (-0.3, 0.3), "joint4": (2.9, 3.3), "joint7": (-3.1, -2.1)},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("name", "q", "limits"), INSIDE)
+@pytest.mark.parametrize(("name", "q", "limits"), few(INSIDE, 2))
 def test_a_configuration_inside_the_limits_is_never_excluded(name, q, limits):
     robot = ROBOTS[name]
     answer = robot.ik(robot.forward_kinematics(np.array(q)), limits=limits)

@@ -90,7 +90,7 @@ def constrained_dynamics_derivatives(
         raise ZvenoError(
             f"some follow from others ({', '.join(redundant)}), and their reactions have no derivatives",
             element="constraints",
-            remedy="Leave out what is redundant: a Weld instead of many PointContacts of one body",
+            remedy="Leave out what is redundant: a Weld instead of several BallJoints of one body",
         )
     if is_open(value):
         raise ZvenoError(
