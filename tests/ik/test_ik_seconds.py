@@ -104,3 +104,14 @@ def test_threads_of_a_scan_see_the_clock(ticks):
     assert answer.status[0] == "sampled"
     assert (answer.status[1:] == "undecided").any()
     assert any("time was over" in note for note in answer.notes.values())
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 3)])
+def test_starts_belong_to_their_poses_with_a_timeout_too(shape):
+    robot = zveno.load("puma560")
+    q = robot.random(shape, 3)
+    T, start = robot.forward_kinematics(q), q + 0.1
+    without = robot.ik(T, method="local", start=start)
+    answer = robot.ik(T, method="local", start=start, timeout=60.0)
+    np.testing.assert_array_equal(answer.q, without.q)
+    assert answer.status.tolist() == without.status.tolist()

@@ -115,7 +115,7 @@ def solve_ik(
     region = tolerance if isinstance(tolerance, Tolerance) else None
     near_enough = None if tolerance is None or region is not None else checked_miss(tolerance)
 
-    def solve(poses: np.ndarray) -> Solutions:
+    def solve(poses: np.ndarray, start: Any = start) -> Solutions:
         if method == "certified":
             return certified_solutions(request.problem, poses, windings)
         if region is not None:
@@ -129,7 +129,14 @@ def solve_ik(
         answer = answer.windings() if windings else answer
         return answer if near_enough is None else answer.within(*near_enough)
 
-    answer = solve(T) if timeout is None else within_seconds(T, timeout, solve)
+    if timeout is None:
+        answer = solve(T)
+    elif T.ndim > 2 and start is not None and np.ndim(start) > 1:
+        n = np.shape(start)[-1]
+        starts = iter(np.broadcast_to(np.asarray(start), (*T.shape[:-2], n)).reshape(-1, n))
+        answer = within_seconds(T, timeout, lambda poses: solve(poses, np.array([next(starts) for _ in poses])))
+    else:
+        answer = within_seconds(T, timeout, solve)
     return answer if accepted is None else answer.where(accepted)
 
 
