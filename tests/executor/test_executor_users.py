@@ -57,7 +57,7 @@ def test_inverse_kinematics_of_a_batch(executor, small_pieces):
     assert shared.batch == (5, 10)
     assert calls[-1] == (8, 8)
     assert bits(plain, SOLVED) == bits(shared, SOLVED)
-    assert shared.inputs == plain.inputs
+    assert shared.inputs_hash == plain.inputs_hash
     assert shared.reason(4, 9) == plain.reason(4, 9)
     one = PUMA.ik(POSES[0, 0], executor=executor)
     assert one.batch == ()
@@ -125,7 +125,7 @@ def test_workspace_maps(executor, small_pieces):
     )
     assert bits(plain, MAPPED) == bits(shared, MAPPED)
     assert shared.tally.statuses == plain.tally.statuses
-    assert (shared.summary, shared.inputs) == (plain.summary, plain.inputs)
+    assert (shared.summary, shared.inputs_hash) == (plain.summary, plain.inputs_hash)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def test_accuracy_maps_and_cells(executor, calibration, small_pieces):
         zveno.calibration.accuracy_cells(calibration, 350, 0.2, **more) for more in ({}, {"executor": executor})
     )
     assert bits(plain, CELLS) == bits(shared, CELLS)
-    assert plain.inputs == shared.inputs
+    assert plain.inputs_hash == shared.inputs_hash
     whole, map_ = (
         zveno.calibration.accuracy_map(calibration, 350, **more) for more in ({}, {"executor": executor})
     )

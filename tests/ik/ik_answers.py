@@ -91,7 +91,7 @@ def same(native: ik.Solutions, careful: ik.Solutions) -> None:
     np.testing.assert_allclose(native.residual, careful.residual, atol=1e-12)
     regular = ~(careful.condition > 1e6)  # beyond, a condition number is made of rounding
     np.testing.assert_allclose(native.condition[regular], careful.condition[regular], rtol=1e-5)
-    for name in ("method", "inputs", "notes", "batch", "joint_names", "frame", "chain"):
+    for name in ("method", "inputs_hash", "notes", "batch", "joint_names", "frame", "chain"):
         assert getattr(native, name) == getattr(careful, name)
     assert native.self_motions.keys() == careful.self_motions.keys()
 

@@ -81,7 +81,7 @@ def base_parameters(
         certified=exactly is not None and not sensitive,
         why_not_certified=sensitive or why_not,
         notes=tuple(notes),
-        inputs=hash_of(mechanism.fingerprint, view, list(problem.kinds), sorted(problem.massless)),
+        inputs_hash=hash_of(mechanism.fingerprint, view, list(problem.kinds), sorted(problem.massless)),
         exact_drive_grouping=solution.exact_drive_grouping,
     )
 

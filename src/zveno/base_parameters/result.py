@@ -79,7 +79,7 @@ class BaseParameters(Result):
         certified: True if rank, columns and expressions were derived in exact arithmetic.
         why_not_certified: reason why the result is not certified.
         notes: remarks, for example on near-degenerate geometry.
-        inputs: hash of the inputs.
+        inputs_hash: hash of the inputs.
         exact_drive_grouping: `drive_grouping` in exact numbers, as text, if known.
     """
 
@@ -100,7 +100,7 @@ class BaseParameters(Result):
     certified: bool
     why_not_certified: str
     notes: tuple[str, ...]
-    inputs: str
+    inputs_hash: str
     exact_drive_grouping: tuple[tuple[str, ...], ...] | None = None
 
     # --- parameters

@@ -254,7 +254,7 @@ def describe_identifiability(result: Identifiability) -> Description:
             "why": counts.why,
         }
     fields = [
-        Field("robot", result.robot),
+        Field("robot", result.robot_name),
         Field("measurement", result.measurement),
         Field("status", result.status, meaning="rank"),
         Field("summary", result.summary),
@@ -276,7 +276,7 @@ def describe_identifiability(result: Identifiability) -> Description:
         Field("certified", result.certified),
     ]
     tone = "warn" if result.status == "uncertain" else "good"
-    title = f"{result.robot}, identifiable by {result.measurement} measurements"
+    title = f"{result.robot_name}, identifiable by {result.measurement} measurements"
     return Description(title, result.summary, tone, fields, blocks)
 
 

@@ -84,7 +84,7 @@ def calibration_of(state: FitState) -> Calibration:
         covariance_factor=state.covariance_factor,
         notes=notes,
         verdict="",
-        inputs=_hashed(state),
+        inputs_hash=_hashed(state),
         doubt=state.doubt,
     )
     return replace(result, verdict=verdict(result))

@@ -137,7 +137,7 @@ class Calibration(Result):
     covariance_factor: float
     notes: tuple[str, ...]
     verdict: str
-    inputs: str
+    inputs_hash: str
     doubt: str = ""
 
     kind = "calibration"

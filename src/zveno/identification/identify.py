@@ -140,7 +140,7 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
         judgement=judged(problem.logs[0].joint_names, validation, found.choices, unseen, faults),
         notes=(*problem.notes, *_about_elastic(elastic)),
         faults=faults,
-        inputs=hash_of(
+        inputs_hash=hash_of(
             problem.full.fingerprint,
             [[log.source, len(log), log.duration] for log in (*problem.logs, *problem.held_out)],
             [problem.prior, problem.velocity, *problem.terms],

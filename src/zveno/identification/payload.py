@@ -52,7 +52,7 @@ class Payload(Result):
         seen: (10,) whether the motion shows a parameter.
         consistent: whether the body that can exist was reached.
         notes: remarks.
-        inputs: hash of the logs.
+        inputs_hash: hash of the logs.
     """
 
     frame: str
@@ -62,7 +62,7 @@ class Payload(Result):
     seen: np.ndarray
     consistent: bool
     notes: tuple[str, ...]
-    inputs: str
+    inputs_hash: str
 
     kind = "payload"
 
@@ -104,13 +104,13 @@ class DriveGains(Result):
         joint_names: recorded joints.
         gains: (n,) true over recorded torque; 1 where the payload does not show it.
         std: (n,) standard deviations; infinite where the payload does not show a joint's gain.
-        inputs: hash of the logs.
+        inputs_hash: hash of the logs.
     """
 
     joint_names: tuple[str, ...]
     gains: np.ndarray
     std: np.ndarray
-    inputs: str
+    inputs_hash: str
 
     kind = "drive gains"
 
@@ -189,7 +189,7 @@ def identify_payload(
         seen=shown,
         consistent=body.converged,
         notes=problem.notes,
-        inputs=_hash(problem),
+        inputs_hash=_hash(problem),
     )
 
 

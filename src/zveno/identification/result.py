@@ -68,7 +68,7 @@ class Identification(Result):
         judgement: joints the model may be used for, and reasons against the others.
         notes: further remarks.
         faults: faults of the recordings.
-        inputs: hash of the logs and options.
+        inputs_hash: hash of the logs and options.
         torques: functions of the user's torque columns; not kept in files.
     """
 
@@ -100,7 +100,7 @@ class Identification(Result):
     validation: Validation
     judgement: Verdict
     notes: tuple[str, ...]
-    inputs: str
+    inputs_hash: str
     faults: tuple[Fault, ...] = ()
     torques: Mapping[str, TorqueFunction] = field(default_factory=dict, init=False)
 

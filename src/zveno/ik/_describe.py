@@ -184,7 +184,7 @@ def describe_workspace(result: WorkspaceMap) -> Description:
         "undecided": result.n_undecided,
     }
     fields = [
-        Field("robot", result.robot),
+        Field("robot", result.robot_name),
         Field("frame", result.frame),
         Field("method", result.method),
         Field("status", result.status),
@@ -202,7 +202,7 @@ def describe_workspace(result: WorkspaceMap) -> Description:
         Field("solutions", result.tally.solutions),
         *(Field(name, value) for name, value in result.tally.plain().items()),
     ]
-    return Description(f"{result.robot}, workspace", result.summary, _tone(result.tally), fields, blocks)
+    return Description(f"{result.robot_name}, workspace", result.summary, _tone(result.tally), fields, blocks)
 
 
 def _known(mechanism: Mechanism | None) -> Mechanism:

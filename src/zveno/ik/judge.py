@@ -57,7 +57,7 @@ class Proof(Result):
         reasons: by flat pose number, the proved statement, or why it is refuted or not proved.
         proof: all solutions with a proof, limits disregarded.
         batch: shape of the batch.
-        inputs: hash of the inputs.
+        inputs_hash: hash of the inputs.
     """
 
     kind: ClassVar[str] = "verdict on inverse kinematics"
@@ -66,7 +66,7 @@ class Proof(Result):
     reasons: dict[int, str]
     proof: Solutions
     batch: tuple[int, ...] = ()
-    inputs: str = field(default="")
+    inputs_hash: str = field(default="")
 
     @property
     def status(self) -> Any:
@@ -104,7 +104,8 @@ def prove(solutions: Solutions, tolerance: float = TOLERANCE) -> Proof:
     codes, reasons = np.zeros(solutions.batch, int), {}
     for flat, pose in enumerate(np.ndindex(*solutions.batch)):
         codes[pose], reasons[flat] = _judged(problem, solutions, proof, pose, tolerance)
-    return Proof(codes, reasons, proof, solutions.batch, hash_of(solutions.inputs, proof.inputs, tolerance))
+    inputs_hash = hash_of(solutions.inputs_hash, proof.inputs_hash, tolerance)
+    return Proof(codes, reasons, proof, solutions.batch, inputs_hash)
 
 
 def _asked(solutions: Solutions) -> IkProblem:

@@ -188,4 +188,4 @@ def in_pieces(
     inputs = hashlib.blake2b(
         np.ascontiguousarray(whole.target).data, key=problem.identity, digest_size=8
     ).hexdigest()
-    return replace(whole, inputs=inputs)
+    return replace(whole, inputs_hash=inputs)

@@ -231,7 +231,7 @@ class Solutions(Result):
         notes: by flat pose number, notes on singular solutions.
         joint_names: coordinate names, in the order of q.
         batch: shape of the batch, () for one pose.
-        inputs: hash of the inputs.
+        inputs_hash: hash of the inputs.
         mechanism, frame: the robot and the frame that was placed.
         chain: places in q of the coordinates that move the frame.
         target: (*batch, 4, 4) the requested poses.
@@ -256,7 +256,7 @@ class Solutions(Result):
     joint_names: tuple[str, ...]
     batch: tuple[int, ...] = field(default_factory=tuple)
     self_motions: dict[int, tuple[SelfMotion, ...]] = field(default_factory=dict)
-    inputs: str = field(default_factory=str)
+    inputs_hash: str = field(default_factory=str)
     value: np.ndarray = field(default_factory=lambda: np.zeros(()))
     notes: dict[int, str] = field(default_factory=dict)
     mechanism: Mechanism | None = field(default_factory=lambda: None)

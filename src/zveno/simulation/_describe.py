@@ -32,7 +32,7 @@ MOST_EVENTS = 20
 def trajectory_fields(run: Trajectory) -> list[Field]:
     """Return the report fields of a run; for a batch, the shared values and the worst of each."""
     fields = [
-        Field("robot", run.robot),
+        Field("robot", run.robot_name),
         Field("status", run.status),
         Field("finished", run.finished),
         Field("summary", run.summary),
@@ -100,7 +100,7 @@ def describe_trajectory(result: Trajectory) -> Description:
         blocks.append(Table("Events", [times, names], shown=MOST_EVENTS, media=TABLE))
     blocks.append(Text("Notes", result.notes))
     tone = "good" if result.finished else "warn"
-    return Description(f"{result.robot}, simulated", result.summary, tone, trajectory_fields(result), blocks)
+    return Description(f"{result.robot_name}, simulated", result.summary, tone, trajectory_fields(result), blocks)
 
 
 def describe_constrained(solved: ConstrainedMotion) -> Description:

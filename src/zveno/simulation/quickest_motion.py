@@ -189,7 +189,7 @@ def _trajectory(
     power = np.sum(tau * v, axis=-1)
     work = np.concatenate([[0.0], np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(t))])
     return Trajectory(
-        robot=mechanism.name,
+        robot_name=mechanism.name,
         coordinate_names=mechanism.coordinate_names,
         coordinate_units=coordinate_units(mechanism),
         joint_names=mechanism.joint_names,

@@ -58,7 +58,7 @@ def trajectory(
         columns = [np.asarray(rates.command(t, Y[..., k, :])) for k, t in enumerate(times)]
         u = np.stack(columns, axis=-2) if columns else np.zeros((0, mechanism.n_v))
     return Trajectory(
-        robot=mechanism.name,
+        robot_name=mechanism.name,
         coordinate_names=mechanism.coordinate_names,
         coordinate_units=coordinate_units(mechanism),
         velocity_units=velocity_units(mechanism),

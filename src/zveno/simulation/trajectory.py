@@ -40,7 +40,7 @@ class Trajectory(Result):
     """Simulated motion: n samples, with batch axes before the time axis.
 
     Attributes:
-        robot: the robot's name.
+        robot_name: name of the robot.
         coordinate_names, joint_names: order of q, and joints in the order of v.
         coordinate_units, velocity_units: "rad", "m" or "" (quaternions) of q; "rad" or "m" of v, per second.
         t: (n,), s.
@@ -71,7 +71,7 @@ class Trajectory(Result):
         mechanism: the robot.
     """
 
-    robot: str
+    robot_name: str
     coordinate_names: tuple[str, ...]
     coordinate_units: tuple[str, ...]
     joint_names: tuple[str, ...]
@@ -196,7 +196,7 @@ class Trajectory(Result):
         many = f"{int(np.prod(self.batch))} runs of " if self.batch else ""
         end = self.t[-1] if self.stops is None else max(self.t[-1], self.stops.t.max())
         text = (
-            f"{many}{self.robot} over {end - self.t[0]:.6g} s by {self.method}: {self.status}; "
+            f"{many}{self.robot_name} over {end - self.t[0]:.6g} s by {self.method}: {self.status}; "
             f"energy error {self.energy_drift:.3g} J"
         )
         if self.reaction_names:

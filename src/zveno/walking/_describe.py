@@ -53,7 +53,7 @@ def describe_walk(result: Walk) -> Description:
         Field("walk", _values(result)),
     ]
     tone = "good" if result.walked else "bad"
-    return Description(f"{result.robot}, simulated walk", result.summary, tone, fields, blocks)
+    return Description(f"{result.robot_name}, simulated walk", result.summary, tone, fields, blocks)
 
 
 _REPLACED = ("status", "finished", "summary")

@@ -23,7 +23,7 @@ class Walk(Result):
     """Simulated walk, n samples.
 
     Attributes:
-        robot: its name.
+        robot_name: name of the robot.
         status: "walked", or time, step and cause of an early end.
         gait: name of the gait.
         feet: names of the frames that stand, (f,).
@@ -39,12 +39,12 @@ class Walk(Result):
         torque_share: largest torque over its limit, (n,).
         estimate_error: of the estimated height above the feet, m, tilt, rad, and speed, m/s, of the base, (n, 3).
         unsolved: control steps whose quadratic program was not solved.
-        inputs: hash of the inputs.
+        inputs_hash: hash of the inputs.
     """
 
     kind: ClassVar[str] = "walk run"
 
-    robot: str
+    robot_name: str
     status: str
     gait: str
     feet: tuple[str, ...]
@@ -60,7 +60,7 @@ class Walk(Result):
     torque_share: np.ndarray
     estimate_error: np.ndarray
     unsolved: int = 0
-    inputs: str = ""
+    inputs_hash: str = ""
 
     @property
     def walked(self) -> bool:
@@ -92,7 +92,7 @@ class Walk(Result):
         tilted = "" if np.isnan(tilt) else f", soles tilted by {max(np.degrees(tilt), 0.1):.1f}° or less"
         count = f"{len(self.steps)} step" + ("" if len(self.steps) == 1 else "s")
         return (
-            f"{self.robot} {self.status}: {count} ({self.gait}), {self.speed:.3g} m/s over "
+            f"{self.robot_name} {self.status}: {count} ({self.gait}), {self.speed:.3g} m/s over "
             f"{self.trajectory.t[-1]:.3g} s{margin}{tilted}; torques up to "
             f"{100 * float(np.nanmax(self.torque_share, initial=0.0)):.0f} % of their limits"
             + (

@@ -38,7 +38,7 @@ class Identifiability(Result):
     """Identifiability of the parameters of a model by a measurement.
 
     Attributes:
-        robot: name of the robot.
+        robot_name: name of the robot.
         measurement: kind of measurement.
         names: all parameters considered, in the order of the product, then wanted unknowns (a camera's frames).
         classes: for each, "identifiable", "semi-identifiable" or "unidentifiable".
@@ -55,7 +55,7 @@ class Identifiability(Result):
         counts: results of the count formulas and of the closure of twists, and whether they agree.
     """
 
-    robot: str
+    robot_name: str
     measurement: str
     names: tuple[str, ...]
     classes: tuple[str, ...]
@@ -69,7 +69,7 @@ class Identifiability(Result):
     gap: float
     text: str
     counts: Counts | None
-    inputs: str
+    inputs_hash: str
 
     kind = "identifiability"
 
@@ -91,7 +91,7 @@ class Identifiability(Result):
         """One-sentence summary."""
         groups = len(self.relations)
         share = f"{self.rank} of {len(self.names)} parameters can be found"
-        of = f"{share} by {self.measurement} measurements of {self.robot}"
+        of = f"{share} by {self.measurement} measurements of {self.robot_name}"
         tied = f"; {groups} of them stand for groups" if groups else ""
         weak = "" if self.gap > 1e3 else f"; the gap is only {self.gap:.2g}, so the geometry is nearly degenerate"
         why = f"; {self.counts.why}" if self.counts is not None and self.counts.why else ""

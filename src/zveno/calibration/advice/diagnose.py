@@ -171,7 +171,7 @@ def check_enough(
 
 def _nothing(structure: Identifiability) -> str:
     text = (
-        f"a {structure.measurement} measurement of {structure.robot} cannot find any of the parameters asked for; "
+        f"a {structure.measurement} measurement of {structure.robot_name} finds none of the requested parameters; "
         "only frames and targets were fitted"
     )
     warnings.warn(text, ZvenoWarning, stacklevel=4)

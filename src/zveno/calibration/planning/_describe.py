@@ -29,7 +29,7 @@ def describe_plan(result: MeasurementPlan) -> Description:
         lines.append(f"tour: {result.travel:.3g} s of motion ({result.travel_unordered:.3g} s unordered)")
     blocks += [Text("Search", lines), Text("Notes", result.notes)]
     tone = "good" if np.isfinite(result.sigma).all() else "warn"
-    return Description(f"{result.robot}, measurement plan", result.summary, tone, _fields(result), blocks)
+    return Description(f"{result.robot_name}, measurement plan", result.summary, tone, _fields(result), blocks)
 
 
 def _fields(plan: MeasurementPlan) -> list[Field]:
@@ -51,7 +51,7 @@ def _fields(plan: MeasurementPlan) -> list[Field]:
     ]
     beside = f" beside {plan.n_have} measured" if plan.n_have else ""
     return [
-        Field("robot", plan.robot),
+        Field("robot", plan.robot_name),
         Field("measurement", plan.measurement),
         Field("frame", plan.frame),
         Field("criterion", plan.criterion),

@@ -24,7 +24,7 @@ class MeasurementPlan(Result):
     """Postures to measure, in the order of a short tour, with their predicted accuracy.
 
     Attributes:
-        robot, measurement, frame, criterion: the planning task.
+        robot_name, measurement, frame, criterion: the planning task.
         coordinate_names, coordinate_units: of q.
         q: postures, (n, n_q).
         groups: the place each posture touches, for measurements by contact; else empty.
@@ -49,7 +49,7 @@ class MeasurementPlan(Result):
         both_sides: whether every posture is measured twice, joints coming upwards and then downwards.
     """
 
-    robot: str
+    robot_name: str
     measurement: str
     frame: str
     criterion: str
@@ -73,7 +73,7 @@ class MeasurementPlan(Result):
     n_candidates: int
     travel: float
     travel_unordered: float
-    inputs: str
+    inputs_hash: str
     notes: tuple[str, ...] = ()
     place_names: tuple[str, ...] = ()
     places: np.ndarray = field(default_factory=lambda: np.zeros((0, 4, 4)))
@@ -94,7 +94,7 @@ class MeasurementPlan(Result):
     def summary(self) -> str:
         """One-sentence summary."""
         before = f" after {self.n_have} measured ones" if self.n_have else ""
-        text = f"{len(self.q)} postures of {self.robot}{before} for {len(self.names)} parameters"
+        text = f"{len(self.q)} postures of {self.robot_name}{before} for {len(self.names)} parameters"
         text += f" by {self.measurement} measurements"
         if self.status == "singular":
             lost = [name for name, s in zip(self.names, self.sigma, strict=True) if not np.isfinite(s)]

@@ -51,7 +51,7 @@ def accuracy_cells(
         np.sqrt(sums.after / sums.number),
         sums.worst_before,
         sums.worst_after,
-        hash_of(calibration.inputs, predicted.values, predicted.frame, predicted.seed, postures, float(cell)),
+        hash_of(calibration.inputs_hash, predicted.values, predicted.frame, predicted.seed, postures, float(cell)),
     )
 
 
@@ -118,7 +118,7 @@ class AccuracyCells(Result):
             the calibrated one, m. It is known to `after`.
         after: (k,) standard deviation of the position that the calibration leaves, root mean square, m.
         worst_before, worst_after: (k,) the greatest among the postures, m.
-        inputs: hash of its inputs.
+        inputs_hash: hash of its inputs.
     """
 
     cell: float
@@ -128,7 +128,7 @@ class AccuracyCells(Result):
     after: np.ndarray
     worst_before: np.ndarray
     worst_after: np.ndarray
-    inputs: str = ""
+    inputs_hash: str = ""
 
     kind = "accuracy in cells"
 

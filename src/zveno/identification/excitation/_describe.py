@@ -68,7 +68,7 @@ def describe_excitation(result: Excitation) -> Description:
     ]
     tightest = max((float(share.max(initial=0.0)) for share in result.peaks.values()), default=0.0)
     fields = [
-        Field("robot", result.robot),
+        Field("robot", result.robot_name),
         Field("status", result.status),
         Field("summary", result.summary),
         Field("duration", result.duration, "s", f"Fourier series, {len(result.joint_names)} joints", ".3g"),
@@ -84,4 +84,4 @@ def describe_excitation(result: Excitation) -> Description:
         Field("notes", result.notes),
     ]
     tone = "warn" if result.interrupted else "good"
-    return Description(f"{result.robot}, exciting trajectory", result.summary, tone, fields, blocks)
+    return Description(f"{result.robot_name}, exciting trajectory", result.summary, tone, fields, blocks)

@@ -38,7 +38,7 @@ def excitation_of(
         tau = abs(problem.torque(*problem.states(x, fine=True))).max(axis=0) + problem.torque.coulomb
         peaks["torque"] = tau / limits.torque
     return Excitation(
-        robot=robot,
+        robot_name=robot,
         joint_names=tuple(mechanism.coordinate_names),
         units=tuple(coordinate_units(mechanism)),
         held=held,
@@ -59,6 +59,6 @@ def excitation_of(
         starts=best.starts,
         interrupted=best.interrupted,
         notes=notes,
-        inputs=inputs,
+        inputs_hash=inputs,
         mechanism=mechanism,
     )

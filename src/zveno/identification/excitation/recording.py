@@ -73,4 +73,4 @@ def simulate_log(
     tau = run.tau + noise.normal(size=run.tau.shape) * np.asarray(torque_sigma, dtype=float)
     step = np.broadcast_to(np.asarray(resolution, dtype=float), (len(names),))
     seen = np.where(step > 0.0, np.round(run.q / np.where(step > 0.0, step, 1.0)) * step, run.q)
-    return Log.of(part.mechanism, run.t, seen, tau, source=f"simulated {motion.robot}")
+    return Log.of(part.mechanism, run.t, seen, tau, source=f"simulated {motion.robot_name}")

@@ -29,7 +29,7 @@ class Excitation(Result):
     """Periodic motion whose torques determine the dynamic parameters best.
 
     Attributes:
-        robot: name of the robot.
+        robot_name: name of the robot.
         joint_names, units: of the coordinates that move, "rad" or "m".
         held: coordinates that stand still, by name.
         curve: the motion of one period; calling it gives q (..., n), or a derivative.
@@ -47,13 +47,13 @@ class Excitation(Result):
         starts: log det that each start reached.
         interrupted: whether the search was stopped; the motion is feasible all the same.
         notes: assumptions.
-        inputs: hash of its inputs.
+        inputs_hash: hash of its inputs.
         mechanism: the robot, with the coordinates that move.
     """
 
     kind: ClassVar[str] = "excitation"
 
-    robot: str
+    robot_name: str
     joint_names: tuple[str, ...]
     units: tuple[str, ...]
     held: dict[str, float]
@@ -74,7 +74,7 @@ class Excitation(Result):
     starts: tuple[float, ...]
     interrupted: bool
     notes: tuple[str, ...]
-    inputs: str
+    inputs_hash: str
     mechanism: Mechanism | None = None
 
     @property
@@ -96,7 +96,7 @@ class Excitation(Result):
     def summary(self) -> str:
         """One-sentence summary."""
         text = (
-            f"{self.duration:g} s of {self.robot} for {len(self.names)} base parameters: σ "
+            f"{self.duration:g} s of {self.robot_name} for {len(self.names)} base parameters: σ "
             f"{self.over_random:.2f} times smaller than for the best of {len(self.random)} random motions, "
             f"condition number {self.condition:.3g} (scaled columns)"
         )

@@ -29,7 +29,7 @@ class Configurations(Result):
         misses: by how much `nearest`, or the first posture, misses each target: {name: (m, rad)}.
         starts: number of starts that were tried.
         mechanism: the robot.
-        inputs: hash of the inputs.
+        inputs_hash: hash of the inputs.
     """
 
     kind: ClassVar[str] = "postures"
@@ -41,7 +41,7 @@ class Configurations(Result):
     misses: dict[str, tuple[float, float]]
     starts: int
     mechanism: Mechanism | None = None
-    inputs: str = field(default="")
+    inputs_hash: str = field(default="")
 
     @property
     def count(self) -> int:

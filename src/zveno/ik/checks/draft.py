@@ -154,7 +154,7 @@ class Draft:
             joint_names=problem.mechanism.coordinate_names,
             batch=batch,
             self_motions=self.self_motions,
-            inputs=inputs,
+            inputs_hash=inputs,
             value=value,
             notes=self.notes | {i: self._said(i) for i in self.roots},
             mechanism=problem.mechanism,

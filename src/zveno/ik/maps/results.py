@@ -27,7 +27,7 @@ class WorkspaceMap(Result):
     out of reach in the orientations tried if none of them is undecided, and nothing is said of others.
 
     Attributes:
-        robot, frame, method: the robot, the placed frame, and the solver.
+        robot_name, frame, method: the robot, the placed frame, and the solver.
         reference: the frame in whose axes positions are given; the world if None.
         lower, step, counts: the grid of positions: (3,) the first, (3,) distances and (3,) numbers.
         orientations: (r, 3, 3) tried at every position; one for tasks that do not ask for any.
@@ -40,12 +40,12 @@ class WorkspaceMap(Result):
         n_reached: positions with a solution in some orientation.
         n_undecided: positions without one, of which some orientation is undecided.
         n_everywhere: positions with a solution in all orientations tried.
-        inputs: hash of the inputs.
+        inputs_hash: hash of the inputs.
     """
 
     kind: ClassVar[str] = "workspace map"
 
-    robot: str
+    robot_name: str
     frame: str
     reference: str | None
     method: str
@@ -61,7 +61,7 @@ class WorkspaceMap(Result):
     n_reached: int
     n_undecided: int
     n_everywhere: int
-    inputs: str = ""
+    inputs_hash: str = ""
 
     @property
     def grid(self) -> Grid:
@@ -93,7 +93,7 @@ class WorkspaceMap(Result):
         """A sentence for people."""
         n, tried = self.grid.size, len(self.orientations)
         size = " × ".join(f"{1e3 * side:.3g}" for side in self.step)
-        text = f"{self.robot}: {self.frame} reaches {self.n_reached} of {n} positions ({size} mm apart, about "
+        text = f"{self.robot_name}: {self.frame} reaches {self.n_reached} of {n} positions ({size} mm apart, about "
         text += f"{self.volume:.3g} m³)"
         if tried > 1:
             text += f" in some of {tried} orientations, {self.n_everywhere} in all of them"

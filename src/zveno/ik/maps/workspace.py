@@ -100,7 +100,7 @@ def workspace_map(
         n_reached=counted[0],
         n_undecided=counted[1],
         n_everywhere=counted[2],
-        inputs=hash_of(
+        inputs_hash=hash_of(
             problem.identity.hex(), grid.lower, grid.step, grid.counts, turned, method, sliced, redundant_joint
         ),
     )

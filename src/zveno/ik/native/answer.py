@@ -200,8 +200,8 @@ def explained(method: str, request: IkRequest, poses: bytes, batch: tuple, name:
         "unique": None,
         "exact_problem": "",
     }
-    if name in ("", "inputs", "target"):
-        fields["inputs"] = hashlib.blake2b(poses, key=problem.identity, digest_size=8).hexdigest()
+    if name in ("", "inputs_hash", "target"):
+        fields["inputs_hash"] = hashlib.blake2b(poses, key=problem.identity, digest_size=8).hexdigest()
         fields["target"] = np.frombuffer(poses).reshape(*batch, 4, 4)
     return fields
 

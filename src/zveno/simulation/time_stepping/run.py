@@ -287,7 +287,7 @@ def trajectory_of(
     if drive is not None:
         notes, states = (*notes, *drive.notes(mechanism, times, states)), drive.physical(states)
     return Trajectory(
-        robot=mechanism.name,
+        robot_name=mechanism.name,
         coordinate_names=mechanism.coordinate_names,
         coordinate_units=coordinate_units(mechanism),
         velocity_units=tuple(unit for name in mechanism.joint_names for unit in mechanism.joint(name).type.units),
