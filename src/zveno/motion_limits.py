@@ -120,8 +120,8 @@ def motion_limits(
     return MotionLimits(lower, upper, v, a, j, tau * (1.0 - TORQUE_MARGIN)), tuple(notes)
 
 
-def bound_of(mechanism: Mechanism, given: Bound, usual: np.ndarray, what: str) -> np.ndarray:
-    """Return a limit (n_v,) of all joints, as given or else as `usual`; `what` names it in errors."""
+def bound_of(mechanism: Mechanism, given: Bound, usual: np.ndarray, quantity: str) -> np.ndarray:
+    """Return a limit (n_v,) of all joints, as given or else as `usual`; `quantity` names it in errors."""
     if given is None:
         return usual
     bound = usual.copy()
@@ -135,12 +135,12 @@ def bound_of(mechanism: Mechanism, given: Bound, usual: np.ndarray, what: str) -
             bound[:] = np.asarray(given, dtype=float)
         except (TypeError, ValueError):
             raise ShapeError(
-                f"does not fit {mechanism.n_v} joints", element=what, remedy="Give one number, or one per joint"
+                f"does not fit {mechanism.n_v} joints", element=quantity, remedy="Give one number, or one per joint"
             ) from None
     if not (bound > 0.0).all():
         raise ZvenoError(
             f"the limit of {_named(mechanism, ~(bound > 0.0))} is not positive",
-            element=what,
+            element=quantity,
             remedy="Hold a joint that must not move with `hold`",
         )
     return bound

@@ -21,15 +21,15 @@ class ProgressBar:
     """Context manager that is called with (done, total) to report progress.
 
     Args:
-        what: label of the bar, a verb.
+        label: verb to show before the bar.
         wanted: True if a bar may appear; None to show it if stderr is a terminal; or a function to call instead.
     """
 
     shown: ClassVar[ProgressBar | None] = None
     """Bar currently on the terminal. Nested computations show no bar of their own."""
 
-    def __init__(self, what: str, wanted: Progress = None) -> None:
-        self.what = what
+    def __init__(self, label: str, wanted: Progress = None) -> None:
+        self.label = label
         self.call: Callable[[float, float], object] | None = wanted if callable(wanted) else None
         self.wanted: bool = sys.stderr.isatty() if wanted is None else bool(wanted)
         self._next = time.monotonic() + PATIENCE
@@ -55,7 +55,7 @@ class ProgressBar:
 
             self._bar = Progress(console=Console(stderr=True), transient=True)
             self._bar.start()
-            self._task = self._bar.add_task(self.what, total=None)
+            self._task = self._bar.add_task(self.label, total=None)
         self._bar.update(self._task, completed=done, total=total)
         self._next = time.monotonic() + REFRESH
 

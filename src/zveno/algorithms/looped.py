@@ -731,7 +731,7 @@ class _Writer:
         bodies = self.bodies
         match store.layout, word:
             case "bodies", "own" if store.memory == "rows":
-                return self._index("own", lambda: bodies.rows.own)[i]
+                return self._index("own", lambda: bodies.rows.row)[i]
             case "bodies", "parent" if store.memory == "rows":
                 return self._index("parent", lambda: bodies.rows.parent)[i]
             case "bodies", "own" if store.memory == "slots":

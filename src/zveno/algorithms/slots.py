@@ -59,12 +59,12 @@ class Rows:
     """Memory for values that bodies pass to their children, by body.
 
     Attributes:
-        own: row of a body, which is reused after its last child has read it.
+        row: row of a body, which is reused after its last child has read it.
         parent: row of its parent; row 0 is the base's.
         count: number of rows. A chain of any length needs two.
     """
 
-    own: np.ndarray
+    row: np.ndarray
     parent: np.ndarray
     count: int
 
@@ -76,19 +76,19 @@ def rows(tree: np.ndarray) -> Rows:
     for f in parents:
         if f >= 0:
             children[f] += 1
-    own, parent = [0] * len(parents), [0] * len(parents)
+    row, parent = [0] * len(parents), [0] * len(parents)
     free: list[int] = []
     count = 1
     for i, f in enumerate(parents):
         if f >= 0:
-            parent[i] = own[f]
+            parent[i] = row[f]
             children[f] -= 1
             if not children[f]:
-                free.append(own[f])
+                free.append(row[f])
         if free:
-            own[i] = free.pop()
+            row[i] = free.pop()
         else:
-            own[i], count = count, count + 1
+            row[i], count = count, count + 1
         if not children[i]:
-            free.append(own[i])
-    return Rows(np.array(own, np.int64), np.array(parent, np.int64), count)
+            free.append(row[i])
+    return Rows(np.array(row, np.int64), np.array(parent, np.int64), count)

@@ -106,10 +106,10 @@ def rule_model(robot: RobotFunctions, kind: Measurement | str = "pose") -> RuleM
         ModelError: the axes are neither parallel nor perpendicular, or the rules disagree with the numeric
             selection.
     """
-    what = measurement(kind)
-    model = redundant_model(robot.mechanism, what.frame)
+    measured = measurement(kind)
+    model = redundant_model(robot.mechanism, measured.frame)
     chain = _Chain(model)
-    relative = bool(what.left.free)
+    relative = bool(measured.left.free)
     steps: list[str] = []
     kept = chain.written_down()
     for i in range(1, chain.n + 1):
@@ -118,7 +118,7 @@ def rule_model(robot: RobotFunctions, kind: Measurement | str = "pose") -> RuleM
             removed = chain.joint_name(i)  # form (23): all six terms of the base stay and are fixed
         kept.remove(removed)
         steps.append(f"joint {i} removes {removed}")
-    if isinstance(what, Position):
+    if isinstance(measured, Position):
         for name in chain.tool_rotations(kept):
             kept.remove(name)
             steps.append(f"position only removes {name}")
@@ -129,7 +129,7 @@ def rule_model(robot: RobotFunctions, kind: Measurement | str = "pose") -> RuleM
         kept = [name for name in kept if model.term(name).role != "base"]
         steps.append("the base is fixed")
     names = tuple(name for name in model.names if name in set(kept))
-    _check(model, what, names)
+    _check(model, measured, names)
     return RuleModel(names, model.text(names), tuple(steps))
 
 
@@ -233,9 +233,9 @@ class _Chain:
         raise ModelError(f"the rules find no displacement that joint {i} replaces: the axes coincide")
 
 
-def _check(model: Model, what: Measurement, names: tuple[str, ...]):
+def _check(model: Model, measured: Measurement, names: tuple[str, ...]):
     """Raise an error if a model is not complete and irreducible."""
-    problem = imagined(model, what, max(20, 3 * len(model.terms) // what.n_rows))
+    problem = imagined(model, measured, max(20, 3 * len(model.terms) // measured.n_rows))
     structure = analyse(problem, model.mechanism.name)
     columns = [model.numbers[name] for name in names]
     A = scaled_jacobian(problem)

@@ -231,8 +231,8 @@ def refined(
     """
     system, goal = pose_system(robot, frame, s=s, unit=unit), pose_vector(T, s, unit)
     end: Dichotomy = dichotomy(system, goal, lower, upper, percent, groups=POSITION_AND_DIRECTION)
-    found = solve_ik(robot, T, frame, limits=False, method="local", start=end.alpha)
-    return end, (found.q[0] if found.count else None)
+    solution = solve_ik(robot, T, frame, limits=False, method="local", start=end.alpha)
+    return end, (solution.q[0] if solution.count else None)
 
 
 MOST_PLOTTED = 1_000_000

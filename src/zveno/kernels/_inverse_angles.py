@@ -89,14 +89,16 @@ def _function(module: Module, op: Op, n: int) -> str:
 
 def _as_quotient(f: Function, op: Op, given: Sequence[str]) -> tuple[str, str, str | None]:
     """Return (y, x) whose arc tangent is the result, and the mask of lanes in which it is undefined."""
-    t, one = f.types, f.types.splat(1.0)
+    t, unit = f.types, f.types.splat(1.0)
     if op is Op.ATAN2:
         return given[0], given[1], None
     if op is Op.ATAN:
-        return given[0], one, None
-    inside = less(f, "ole", f.intrinsic("fabs", given[0]), one)
+        return given[0], unit, None
+    inside = less(f, "ole", f.intrinsic("fabs", given[0]), unit)
     x = f.let(f"select {t.mask} {inside}, {t.vector} {given[0]}, {t.vector} {t.splat(0.0)}")
-    rest = f.let(f"fmul {t.vector} {f.let(f'fsub {t.vector} {one}, {x}')}, {f.let(f'fadd {t.vector} {one}, {x}')}")
+    rest = f.let(
+        f"fmul {t.vector} {f.let(f'fsub {t.vector} {unit}, {x}')}, {f.let(f'fadd {t.vector} {unit}, {x}')}"
+    )
     other = f.intrinsic("sqrt", rest)
     outside = f.let(f"xor {t.mask} {inside}, <{', '.join(['i1 true'] * t.lanes)}>")
     return (x, other, outside) if op is Op.ASIN else (other, x, outside)
@@ -145,10 +147,10 @@ def _is_outside(f: Function, low: str, high: str, widest: float) -> str:
     t = f.types
     least, most = t.splat_word(t.word_of(1.0 / widest)), t.splat_word(t.word_of(widest))
     small, large = (f.let(f"bitcast {t.vector} {x} to {t.words}") for x in (low, high))
-    one = t.splat_word(1)
+    unit = t.splat_word(1)
     # Zero minus one is the largest unsigned word, so zero does not count as too small.
     tiny = f.let(
-        f"icmp ult {t.words} {f.let(f'sub {t.words} {small}, {one}')}, {f.let(f'sub {t.words} {least}, {one}')}"
+        f"icmp ult {t.words} {f.let(f'sub {t.words} {small}, {unit}')}, {f.let(f'sub {t.words} {least}, {unit}')}"
     )
     masks = [
         tiny,

@@ -150,12 +150,12 @@ def _check_angles_and_springs(joints: list[Joint]):
 
 
 def _check_drives(joints: list[Joint]):
-    for what in ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset"):
-        values, owners = _concatenate_indexed([getattr(joint.drive, what) for joint in joints])
+    for term in ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset"):
+        values, owners = _concatenate_indexed([getattr(joint.drive, term) for joint in joints])
         for k in owners[~(abs(values) <= MAX_MAGNITUDE)]:
-            raise ModelError(f"its drive's {what} is not finite or out of range", element=f"joint {joints[k].name}")
-        for k in owners[values < 0] if what in ("rotor_inertia", "viscous", "coulomb") else ():
-            raise ModelError(f"its drive's {what} is negative", element=f"joint {joints[k].name}")
+            raise ModelError(f"its drive's {term} is not finite or out of range", element=f"joint {joints[k].name}")
+        for k in owners[values < 0] if term in ("rotor_inertia", "viscous", "coulomb") else ():
+            raise ModelError(f"its drive's {term} is negative", element=f"joint {joints[k].name}")
 
 
 def _concatenate_indexed(arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

@@ -174,9 +174,9 @@ def with_gravity(mechanism: Mechanism, gravity: ArrayLike) -> Mechanism:
 
 def scaled(mechanism: Mechanism, length: float = 1.0, mass: float = 1.0) -> Mechanism:
     """Scale all lengths by `length` and all masses by `mass`, inertias accordingly; drives and gravity stay."""
-    for what, factor in (("length", length), ("mass", mass)):
+    for quantity, factor in (("length", length), ("mass", mass)):
         if not (np.isfinite(factor) and factor > 0):
-            raise ModelError(f"the {what} scale must be a positive number, got {factor}")
+            raise ModelError(f"the {quantity} scale must be a positive number, got {factor}")
     factors = mass * np.array([1.0] + [length] * 3 + [length**2] * 6)
 
     def at(T):
@@ -302,24 +302,24 @@ def _scale_mimic(mechanism: Mechanism, joint: Joint, length: float):
     )
 
 
-def _as_transform(T, what: str) -> np.ndarray:
+def _as_transform(T, name: str) -> np.ndarray:
     if T is None:
         return np.eye(4)
-    T = _as_array(T, (4, 4), what)
+    T = _as_array(T, (4, 4), name)
     if not is_transform(T, ROTATION_TOLERANCE):
         raise ModelError(
-            "must be a rigid transform", element=what, remedy="The rotation must be orthonormal, det +1"
+            "must be a rigid transform", element=name, remedy="The rotation must be orthonormal, det +1"
         )
     return T
 
 
-def _as_array(value, shape: tuple[int, ...], what: str) -> np.ndarray:
+def _as_array(value, shape: tuple[int, ...], name: str) -> np.ndarray:
     try:
         array = np.zeros(shape) if value is None else np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise ShapeError("must be an array of numbers", element=what) from None
+        raise ShapeError("must be an array of numbers", element=name) from None
     if array.shape != shape:
-        raise ShapeError(f"must have shape {shape}, got {array.shape}", element=what)
+        raise ShapeError(f"must have shape {shape}, got {array.shape}", element=name)
     if not np.isfinite(array).all():
-        raise ModelError("must be finite", element=what)
+        raise ModelError("must be finite", element=name)
     return array

@@ -196,29 +196,29 @@ class JointSpace:
                 followers.setdefault(joint.mimic.joint, []).append((joint.mimic, sides))
         return followers
 
-    def checked_q(self, q: ArrayLike, what: str = "q") -> np.ndarray:
+    def checked_q(self, q: ArrayLike, name: str = "q") -> np.ndarray:
         """Convert q to a float array (..., n_q); raise if its last axis has another length."""
-        return self._as_array(q, self.n_q, what)
+        return self._as_array(q, self.n_q, name)
 
-    def checked_v(self, v: ArrayLike, what: str = "v") -> np.ndarray:
+    def checked_v(self, v: ArrayLike, name: str = "v") -> np.ndarray:
         """Convert v to a float array (..., n_v); raise if its last axis has another length."""
-        return self._as_array(v, self.n_v, what)
+        return self._as_array(v, self.n_v, name)
 
-    def _as_array(self, x, n: int, what: str) -> np.ndarray:
+    def _as_array(self, x, n: int, name: str) -> np.ndarray:
         if hasattr(x, "iloc"):
             from .units import by_name
 
             x = by_name(cast("Mechanism", self), x)
         if np.iscomplexobj(x):
-            raise ShapeError("must be an array of real numbers", element=what, remedy="Leave out imaginary parts")
+            raise ShapeError("must be an array of real numbers", element=name, remedy="Leave out imaginary parts")
         try:
             array = np.asarray(x, dtype=float)
         except (TypeError, ValueError):
-            raise ShapeError("must be an array of real numbers", element=what) from None
+            raise ShapeError("must be an array of real numbers", element=name) from None
         if array.ndim == 0 or array.shape[-1] != n:
             raise ShapeError(
                 f"must have {n} numbers in the last axis for {self.name}, got shape {array.shape}",
-                element=what,
+                element=name,
                 remedy="Order: " + (", ".join(self.coordinate_names) or "none"),
             )
         return array

@@ -14,7 +14,7 @@ from ..spatial.inertia import N_PARAMETERS
 from .joints import Fixed, JointType
 
 
-def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
+def frozen_array(value: Any, shape: tuple[int, ...], label: str) -> np.ndarray:
     """Read-only copy of `value` broadcast to `shape`; traced entries are kept."""
     array = np.array(value)
     if array.dtype != object:
@@ -22,7 +22,7 @@ def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     try:
         array = np.array(np.broadcast_to(array, shape))
     except ValueError:
-        raise ModelError(f"{what} must have shape {shape}, got {array.shape}") from None
+        raise ModelError(f"{label} must have shape {shape}, got {array.shape}") from None
     array.setflags(write=False)
     return array
 

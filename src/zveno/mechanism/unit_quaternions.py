@@ -9,7 +9,7 @@ from .joint_space import JointSpace
 from .joints import QUATERNION_TOLERANCE
 
 
-def refuse_unnormalized(mechanism: JointSpace, q: np.ndarray, what: str = "q") -> None:
+def refuse_unnormalized(mechanism: JointSpace, q: np.ndarray, name: str = "q") -> None:
     """Raise an error if a quaternion of configurations (..., n_q) does not have unit length."""
     for joint in mechanism.joints:
         if joint.name in mechanism.joint_names:
@@ -17,7 +17,7 @@ def refuse_unnormalized(mechanism: JointSpace, q: np.ndarray, what: str = "q") -
             if error > QUATERNION_TOLERANCE:
                 raise ShapeError(
                     f"the quaternion must have unit length, but its norm differs from 1 by {error:.3g}",
-                    element=f"{what} of joint {joint.name}",
+                    element=f"{name} of joint {joint.name}",
                     remedy="Scale it to unit length",
                 )
 

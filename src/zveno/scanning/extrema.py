@@ -83,10 +83,10 @@ class _LeastOfNeighbours:
                 break
             near = theta[alive] + offset
             wrapped = np.where(self.around, near % counts, near)
-            there = np.all((wrapped >= 0) & (wrapped < counts), axis=1)
+            inside = np.all((wrapped >= 0) & (wrapped < counts), axis=1)
             value = np.full(len(alive), np.inf)
-            points = grid.lower + grid.step * wrapped[there].astype(float)
-            value[there] = sign * evaluated(self.function, points)
+            points = grid.lower + grid.step * wrapped[inside].astype(float)
+            value[inside] = sign * evaluated(self.function, points)
             # The neighbour's number is smaller if the last parameter that differs is smaller.
             smaller = _smaller(wrapped, theta[alive])
             mine = values[alive]
@@ -127,9 +127,9 @@ class _LeastInRow:
         alive = _admissible_numbers(self.mask, start, stop)
         for offset in (1, -1):
             near = numbers[alive] + offset
-            there = (near >= 1) & (near <= self.grid.size)
+            inside = (near >= 1) & (near <= self.grid.size)
             value = np.full(len(alive), np.inf)
-            value[there] = self.sign * evaluated(self.function, self.grid.points(near[there]))
+            value[inside] = self.sign * evaluated(self.function, self.grid.points(near[inside]))
             alive = alive[value > values[alive] if offset < 0 else value >= values[alive]]
         return [(numbers[alive], self.sign * values[alive])]
 

@@ -58,8 +58,8 @@ class ExtremumTable:
             raise ShapeError("this table requires a grid of one parameter", remedy="Use CellTable for several")
         extremal = []
         for kind in ("min", "max"):
-            found = flat_extrema(grid, function, kind, executor=executor, progress=progress, piece=piece)
-            extremal.append(found.numbers)
+            extrema = flat_extrema(grid, function, kind, executor=executor, progress=progress, piece=piece)
+            extremal.append(extrema.numbers)
         numbers = np.unique(np.concatenate([*extremal, [1, grid.size]]))
         return cls(grid, numbers, evaluated(function, grid.points(numbers)))
 
@@ -241,7 +241,7 @@ def dichotomies(
         raise ShapeError(f"corners must both have shape (k, J), got {low.shape} and {high.shape}", element="boxes")
     work = _InBoxes(system, np.atleast_1d(np.asarray(target, float)), percent, iterations, groups)
     pieces = [(low[a:b], high[a:b]) for a, b in cut(len(low), piece)]
-    return [found for part in map_pieces(work, pieces, executor=executor, progress=progress) for found in part]
+    return [result for part in map_pieces(work, pieces, executor=executor, progress=progress) for result in part]
 
 
 @dataclass(frozen=True, eq=False)

@@ -200,12 +200,12 @@ IDENTITY = Matrix([[Fraction(int(i == j)) for j in range(4)] for i in range(4)])
 ZERO = Matrix([[Fraction(0)] * 4] * 4)
 
 
-def exact_transform(T: np.ndarray, what: str) -> Matrix:
+def exact_transform(T: np.ndarray, label: str) -> Matrix:
     """Convert a rigid transform to exact numbers."""
     try:
         return _transform(np.ascontiguousarray(T).tobytes())
     except NotExact as obstacle:
-        raise NotExact(f"{what}: {obstacle}") from None
+        raise NotExact(f"{label}: {obstacle}") from None
 
 
 @lru_cache(maxsize=1024)
@@ -236,12 +236,12 @@ def exact_direction(vector: np.ndarray) -> list[Any]:
     raise NotExact(f"the axis ({', '.join(f'{x:.6g}' for x in vector)}) is not exact")
 
 
-def exact_twist(twist: np.ndarray, what: str) -> Matrix:
+def exact_twist(twist: np.ndarray, label: str) -> Matrix:
     """Exact (4, 4) matrix of a joint's twist `[v, w]`, up to scale."""
     try:
         return _twist(np.ascontiguousarray(twist).tobytes())
     except NotExact as obstacle:
-        raise NotExact(f"{what}: {obstacle}") from None
+        raise NotExact(f"{label}: {obstacle}") from None
 
 
 @lru_cache(maxsize=1024)

@@ -90,9 +90,9 @@ def meets(at: Any, target: Any) -> Any:
     return at, flag(equal(at[0], target[0]))
 
 
-def share(y: Any, own: Any, meets: Any) -> Any:
+def share(y: Any, own_share: Any, meets: Any) -> Any:
     """Return the share of a column in a sweep: its own number if the column is that of the sweep's index."""
-    return where(greater(meets[0], 0.5), own, y)
+    return where(greater(meets[0], 0.5), own_share, y)
 
 
 def last(count: Any) -> Any:

@@ -54,7 +54,7 @@ class QuadraticProgram:
     column: Rows
     pivot: Rows
     at: Rows
-    own: Rows
+    own_share: Rows
     count: Rows
     room: Rows
     place: Rows
@@ -102,7 +102,8 @@ class QuadraticProgram:
         self.e, self.y, self.column = self._vector("e"), self._vector("y"), self._vector("column")
         # Stored sweeps, and their shares of the current product.
         self.f: Rows = program.scratch(f"{name}_f", sizes.most_sweeps, order)
-        self.pivot, self.at, self.own = (self._vector(label, sizes.most_sweeps) for label in ("pivot", "at", "own"))
+        labels = "pivot", "at", "own_share"
+        self.pivot, self.at, self.own_share = (self._vector(label, sizes.most_sweeps) for label in labels)
         self.share: Rows = self._vector("share", sizes.most_sweeps)
         self.count, self.room, self.place = (self._vector(label, 1) for label in ("count", "room", "place"))
         self.left, self.k, self.meets = (self._vector(label, 1) for label in ("left", "k", "meets"))
@@ -297,7 +298,7 @@ class QuadraticProgram:
         self.place[0], self.left[0] = program.step(flags.first, self.count[0])
         with program.repeat_while(self.left, sizes.most_sweeps) as i:
             self.k[0], self.meets[0] = program.step(flags.meets, self.at[i], self.target[0])
-            self.share[i] = program.step(flags.share, self.y[k], self.own[i], self.meets[0])
+            self.share[i] = program.step(flags.share, self.y[k], self.own_share[i], self.meets[0])
             with program.repeat_while(self.meets, 1):
                 self.y[0, order] = program.step(partial(np.zeros, order))
             self.y[k] = program.step(flags.same, self.share[i])
@@ -363,7 +364,7 @@ class QuadraticProgram:
         """Add a sweep: an index with its column, and the size of the terms that cancel there."""
         program, order = self.program, self.sizes.order
         place = self.count.lane()
-        self.f[place], self.pivot[place], self.own[place] = program.step(
+        self.f[place], self.pivot[place], self.own_share[place] = program.step(
             sweeps.sweep_of, index[0], self.basic[0], column[0, order]
         )
         self.at[place] = program.step(flags.same, index[0])

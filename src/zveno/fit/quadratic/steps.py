@@ -180,18 +180,18 @@ def beyond(p: Any, low: Any, high: Any, terms: Any, share: float) -> Any:
 
 
 def stepped(
-    sizes: Sizes, column: Any, p: Any, u: Any, side: Any, low: Any, high: Any, own: Any, size: Any, index: Any,
+    sizes: Sizes, column: Any, p: Any, u: Any, side: Any, low: Any, high: Any, at_index: Any, size: Any, index: Any,
     mode: Any, pending: Any, kept: Any, status: Any,
 ) -> Any:  # fmt: skip
     """Return the values after the longest step that keeps the multipliers' signs, and the index to exchange.
 
-    `own` is (column, p, u, low, high) at the index, and `size` is the size of the terms that cancel in that column
+    `at_index` is (column, p, u, low, high) at the index. `size` is the size of the terms that cancel in the column
     there. The result is (p, u, side, index to exchange, flag that it is basic, flag that the exchange is due, flag
     that an index is pending, that index, status, flag to go on).
     """
     numbers = np.arange(float(sizes.order))
     kind = np.where(numbers >= sizes.n, -1.0, 1.0)
-    t_kk, p_k, u_k, low_k, high_k = own
+    t_kk, p_k, u_k, low_k, high_k = at_index
     kind_k = where(less(index[0], sizes.n - 0.5), 1.0, -1.0)
     at = equal(numbers, index[0])
     taking_up, letting_go = equal(mode[0], TAKE_UP), equal(mode[0], LET_GO)

@@ -101,24 +101,24 @@ def dot(row: Any, x: Any) -> Any:
     return np.array(parts)
 
 
-def column_rest(n: int, L: Any, r: Any, free: Any, row: Any, own: Any, index: Any) -> Any:
+def column_rest(n: int, L: Any, r: Any, free: Any, row: Any, is_free_at_index: Any, index: Any) -> Any:
     """Return (z, ξ) of a column of the first tableau, see `column_of`; ξ is for the rows C.
 
-    `row` is the row of M at the index, and `own` is 1 if that is a free unknown.
+    `row` is the row of M at the index, and `is_free_at_index` is 1 if that is a free unknown.
     """
-    is_free, own_free, at = greater(free, 0.5), greater(own[0], 0.5), unit(n, index)
-    z = solved(n, L, r, where(is_free, where(own_free, -at, row), 0.0))
-    return z, where(own_free, 0.0, at) - z
+    is_free, free_at_index, at = greater(free, 0.5), greater(is_free_at_index[0], 0.5), unit(n, index)
+    z = solved(n, L, r, where(is_free, where(free_at_index, -at, row), 0.0))
+    return z, where(free_at_index, 0.0, at) - z
 
 
-def column_of(free: Any, row: Any, own: Any, z: Any, Hz: Any) -> Any:
+def column_of(free: Any, row: Any, is_free_at_index: Any, z: Any, Hz: Any) -> Any:
     """Return a column of the first tableau, for the unknowns."""
-    return where(greater(free, 0.5), z, where(greater(own[0], 0.5), 0.0, row) - Hz)
+    return where(greater(free, 0.5), z, where(greater(is_free_at_index[0], 0.5), 0.0, row) - Hz)
 
 
-def first_size(n: int, own: Any, index: Any, y: Any) -> Any:
+def first_size(n: int, is_free_at_index: Any, index: Any, y: Any) -> Any:
     """Return the size of the terms of a column of the first tableau at its own index."""
-    held = logical_and(less(index[0], n - 0.5), less(own[0], 0.5))
+    held = logical_and(less(index[0], n - 0.5), less(is_free_at_index[0], 0.5))
     return abs(y) + where(held, 1.0, 0.0)
 
 

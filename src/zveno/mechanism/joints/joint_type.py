@@ -16,19 +16,19 @@ QUATERNION_TOLERANCE = 1e-6
 """Maximum deviation of a quaternion's norm from 1 that tasks accept."""
 
 
-def unit_axis(axis: ArrayLike, what: str = "axis") -> np.ndarray:
+def unit_axis(axis: ArrayLike, name: str = "axis") -> np.ndarray:
     """Scale a (3,) axis to unit length; raise if it is zero, not finite or of another shape."""
     direction = np.array(axis, dtype=float)
     if direction.shape != (3,):
         raise ModelError(
-            f"the {what} must have shape (3,), got {direction.shape}",
+            f"the {name} must have shape (3,), got {direction.shape}",
             remedy="Give three numbers, for example 0 0 1",
         )
     largest = abs(direction).max()
     if not largest <= 1e50:  # squares of larger numbers overflow
-        raise ModelError(f"the {what} {direction.tolist()} is not finite or too long", remedy="Give a direction")
+        raise ModelError(f"the {name} {direction.tolist()} is not finite or too long", remedy="Give a direction")
     if largest < 1e-12:
-        raise ModelError(f"the {what} is zero", remedy="Give a direction, for example 0 0 1")
+        raise ModelError(f"the {name} is zero", remedy="Give a direction, for example 0 0 1")
     norm = np.linalg.norm(direction)
     if np.count_nonzero(direction) == 1:
         direction = direction / largest  # exactly 0 and ±1
