@@ -79,7 +79,9 @@ def test_bags_are_refused(file):
 
 @pytest.mark.parametrize("file", ["plan_92.json", "plan_492.json"])
 def test_results_whose_lists_do_not_fit_are_refused(file, tmp_path):
-    text = (FILES / file).read_text().replace('"class": "Plan"', '"class": "MeasurementPlan"')
+    text = (FILES / file).read_text()
+    for old, new in (("Plan", "MeasurementPlan"), ("robot", "robot_name"), ("inputs", "inputs_hash")):
+        text = text.replace(f'"class": "{old}"', f'"class": "{new}"').replace(f'"{old}": "', f'"{new}": "')
     (tmp_path / file).write_text(text)
     with pytest.raises(zveno.ZvenoError, match=f"{file}: is damaged"):
         zveno.load_result(tmp_path / file)

@@ -26,8 +26,8 @@ class Result:
 
     Subclasses are frozen dataclasses (with `eq=False, repr=False`), decorated with `registered` and listed in
     `zveno.io.results.HOMES`. They define `status` (a short word or sentence) and `summary` (a readable sentence) as
-    fields or properties; `inputs` is a hash of the inputs. `describe` selects the content of text, figures, pages
-    and JSON.
+    fields or properties; `inputs_hash` identifies the inputs. `describe` selects the content of text, figures,
+    pages and JSON.
     """
 
     kind: ClassVar[str] = "result"

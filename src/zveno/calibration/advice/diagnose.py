@@ -171,7 +171,7 @@ def check_enough(
 
 def _nothing(structure: Identifiability) -> str:
     text = (
-        f"a {structure.measurement} measurement of {structure.robot_name} finds none of the requested parameters; "
+        f"a {structure.measurement} measurement of {structure.robot_name} cannot find any of the parameters; "
         "only frames and targets were fitted"
     )
     warnings.warn(text, ZvenoWarning, stacklevel=4)
