@@ -286,3 +286,23 @@ def test_a_pose_that_is_not_there_is_said():
     ):
         with pytest.raises(zveno.ZvenoError, match=r"pose.*one number an axis"):
             ask()
+
+
+def test_solutions_index_and_iterate():
+    robot = zveno.load("ur5")
+    T = robot.forward_kinematics(robot.random((2, 3), 5))
+    T[1, 1, :3, 3] = 9.0  # out of reach
+    single, batch = robot.ik(T[0, 0]), robot.ik(T)
+    assert len(single) == single.count == len(list(single))
+    np.testing.assert_array_equal(np.stack(list(single)), single.of())
+    np.testing.assert_array_equal(single[-1], single.of()[-1])
+    assert (len(batch), len(batch[0]), batch[1:].batch, batch[:, 1].batch) == (2, 3, (1, 3), (2,))
+    for k, row in enumerate(batch):
+        for j, pose in enumerate(row):
+            assert pose.batch == ()
+            assert (pose.status, pose.reason()) == (batch.status[k, j], batch.reason(k, j))
+            np.testing.assert_array_equal(pose.q, batch.of(k, j))
+            np.testing.assert_array_equal(pose.target, T[k, j])
+            assert len(pose.residual) == len(pose) == len(pose.sorted_by("condition"))
+    assert batch[1, 1].status == "unreachable"
+    assert str(batch[0, 1]).splitlines()[:2] == str(robot.ik(T[0, 1])).splitlines()[:2]

@@ -7,7 +7,7 @@ and limits and makes `Solutions` of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, get_args
@@ -55,6 +55,8 @@ MOST_NAMED = 6
 """Families that a summary tells one by one."""
 _ROWS = ("q", "residual", "condition", "radius", "unique")
 """Fields with one row per solution."""
+_PER_POSE = (*_ROWS, "count", "codes", "density", "nearest", "distance", "value", "limit_excess", "target")
+"""Fields with the axes of the batch in front."""
 _PROOFS = (PROVED, PROVED_UNREACHABLE, PROVED_EXCLUDED, NOT_PROVED)
 
 
@@ -212,6 +214,9 @@ class SelfMotion:
 @dataclass(frozen=True, eq=False, repr=False)
 class Solutions(Result):
     """Solutions of inverse kinematics for one pose or a batch of poses of shape `batch`.
+
+    For one pose, `len`, `solutions[i]` and iteration go over the configurations (n_q,); for a batch they go over
+    the poses, each a `Solutions`.
 
     Attributes:
         q: (*batch, m, n_q), solutions of each pose in its first `count` rows, NaN beyond.
@@ -545,8 +550,35 @@ class Solutions(Result):
         return endless_turns(self.mechanism, self.q.shape[-1])
 
     def __len__(self) -> int:
-        """Return the number of solutions of all poses together."""
-        return int(np.sum(self.count))
+        """Return the number of solutions of one pose, or the length of the first axis of a batch."""
+        return self.batch[0] if self.batch else int(self.count)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return a configuration (n_q,) of one pose, or the `Solutions` of some poses of a batch."""
+        if not self.batch:
+            return self.q[: int(self.count)][index]
+        poses = np.arange(math.prod(self.batch)).reshape(self.batch)[index]
+        rows = slice(None) if np.ndim(poses) else slice(int(np.reshape(self.count, -1)[poses]))
+
+        def make(name: str) -> dict[str, Any]:
+            values = getattr(self, name)
+            if values is None or name not in _PER_POSE:
+                return {name: values}
+            values = values[index]
+            return {name: values[rows] if name in _ROWS else np.asarray(values)}
+
+        def picked(by_pose: dict[int, Any]) -> dict[int, Any]:
+            return {k: by_pose[pose] for k, pose in enumerate(np.ravel(poses).tolist()) if pose in by_pose}
+
+        answer = Solutions.deferred(make)
+        answer.__dict__.update(
+            batch=np.shape(poses), self_motions=picked(self.self_motions), notes=picked(self.notes)
+        )
+        return answer
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the configurations of one pose, or the `Solutions` of each pose of a batch."""
+        return (self[k] for k in range(len(self)))
 
     def of(self, *pose: int) -> np.ndarray:
         """Return solutions (count, n_q) of one pose of a batch, without padding."""
@@ -572,7 +604,7 @@ class Solutions(Result):
         parts = [
             f"{int(np.sum(self.codes == k))} {word}" for k, word in enumerate(STATUSES) if np.any(self.codes == k)
         ]
-        return f"{total} poses by {self.method}: {', '.join(parts)}; {len(self)} solutions, {self._worst()}"
+        return f"{total} poses by {self.method}: {', '.join(parts)}; {int(np.sum(self.count))} solutions, {self._worst()}"
 
     def describe(self) -> Description:
         """Return the description that text, figures and pages show."""
