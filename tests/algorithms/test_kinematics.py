@@ -21,7 +21,7 @@ from zveno.algorithms.velocities import (
     world_motions,
 )
 from zveno.errors import ModelError, UnknownNameError
-from zveno.mechanism import Joint, Link, Revolute, assemble
+from zveno.mechanism import Fixed, Frame, Joint, Link, Revolute, assemble
 from zveno.spatial import inertia
 from zveno.spatial.transforms import inverse, is_transform
 
@@ -203,3 +203,18 @@ def test_no_joints_and_no_mass():
     massless = assemble("wire", [Link("a"), Link("b")], [Joint("j", "a", "b", Revolute())])
     with pytest.raises(ModelError, match=r"wire.*no mass"):
         center_of_mass(massless, np.zeros(1))
+
+
+def test_the_default_frame():
+    links = [Link("base"), Link("tool0"), Link("camera")]
+    fixed = [Joint(name, "base", name, Fixed(), np.eye(4)) for name in ("tool0", "camera")]
+    assert assemble("two ends", links, fixed).default_frame.name == "tool0"
+    assert assemble("one end", links[:2], fixed[:1]).default_frame.name == "tool0"
+    chain = [fixed[0], Joint("camera", "tool0", "camera", Fixed(), np.eye(4))]
+    assert assemble("an end beyond", links, chain).default_frame.name == "camera"
+    tool = Frame("tool", "camera", np.eye(4))
+    assert assemble("named", links, fixed, [tool]).default_frame.name == "tool"
+    others = [Link("base"), Link("left"), Link("right")]
+    arms = [Joint(name, "base", name, Fixed(), np.eye(4)) for name in ("left", "right")]
+    with pytest.raises(UnknownNameError, match="2 end links .* one of base, left, right"):
+        _ = assemble("two arms", others, arms).default_frame

@@ -87,7 +87,7 @@ class Model:
     """Robot flags: frame, tool, payload, gravity and base, reading options and the unit of angles."""
 
     frame: Name = None
-    """Frame to use, or to mount --tool on; by default the one named tool, or the only end link."""
+    """Frame to use, or to mount --tool on; by default `tool`, the only end link, or `tool0`."""
     tool: Quantities = ()
     """Mount a tool and use its frame: x y z, x y z roll pitch yaw, or "Tz(0.1) Ry(90deg)"."""
     payload: Quantities = ()

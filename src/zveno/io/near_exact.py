@@ -13,8 +13,6 @@ from ..spatial.transforms import transform
 
 SNAP_ON_REQUEST = REPORT_TOLERANCE
 """Largest change of angles and axes by readers with `snap=True`, rad: that of reported ones."""
-MOST_NOTES = 10
-"""Number of places beyond which near-exact angles are put into one note."""
 _ROUNDING = 1e-15
 _COMPONENT = 4 * np.finfo(float).eps
 """Largest rounding error of a component that is 0 or ±1."""
@@ -47,18 +45,17 @@ def snapped_axis(axis: np.ndarray) -> tuple[np.ndarray, list[str]]:
 
 
 def near_exact_notes(near: dict[str, list[str]], snap: bool) -> list[str]:
-    """Return notes from near-exact angles by place ("joint elbow"): those snapped, or those that could be."""
-    if snap:
-        return [f"snapped at {place}: {'; '.join(words)}" for place, words in near.items()]
-    if len(near) > MOST_NOTES:
-        return [
-            f"near-exact angles or axes at {len(near)} places were kept as they are (snap=True makes them exact): "
-            + ", ".join(near)
-        ]
-    return [
-        f"near-exact angle kept at {place} (snap=True makes it exact): {'; '.join(words)}"
-        for place, words in near.items()
-    ]
+    """Return one note, or none, on near-exact angles by place ("joint elbow"), which were kept or snapped."""
+    if not near:
+        return []
+    first, words = next(iter(near.items()))
+    if len(near) == 1:
+        text = "; ".join(words)
+        kept = f"near-exact angle kept at {first} (snap=True makes it exact)"
+        return [f"{f'snapped at {first}' if snap else kept}: {text}"]
+    done = "snapped" if snap else "kept (snap=True makes them exact)"
+    places = f"near-exact angles or axes at {len(near)} places were {done}: {', '.join(near)}"
+    return [f"{places}; for example at {first}, {words[0]}"]
 
 
 class AngleKeeper:

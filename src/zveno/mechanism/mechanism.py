@@ -151,16 +151,18 @@ class Mechanism(JointSpace):
 
     @cached_property
     def default_frame(self) -> Frame:
-        """Frame named `tool`, or else the frame of the only leaf link."""
+        """Frame named `tool`, else the frame of the only leaf link, else the frame or link named `tool0`."""
         if "tool" in self._frames_by_name:
             return self._frames_by_name["tool"]
         leaves = self.tree.leaves
-        if len(leaves) != 1:
-            raise UnknownNameError(
-                f"{self.name} has {len(leaves)} end links and no frame named 'tool'; the frame must be named",
-                remedy="Frames: " + ", ".join(self.frame_names),
-            )
-        return self._frames_by_name[self.link_names[leaves[0]]]
+        if len(leaves) == 1:
+            return self._frames_by_name[self.link_names[leaves[0]]]
+        if "tool0" in self._frames_by_name:
+            return self._frames_by_name["tool0"]
+        raise UnknownNameError(
+            f"{self.name} has {len(leaves)} end links and no frame named 'tool' or 'tool0'",
+            remedy="Name the frame (--frame, frame=), one of " + ", ".join(self.frame_names),
+        )
 
     def loop_links(self, loop: Loop) -> tuple[str, str]:
         """Names of the two links that a loop joins."""

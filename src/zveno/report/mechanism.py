@@ -84,7 +84,7 @@ def joint_summary(mechanism: Mechanism, joint: Joint) -> dict[str, Any]:
 
 
 def default_frame_name(mechanism: Mechanism) -> str | None:
-    """Name of the default frame; None if the mechanism has several ends and no `tool`."""
+    """Name of the default frame; None if the mechanism has several ends and no `tool` or `tool0`."""
     try:
         return mechanism.default_frame.name
     except UnknownNameError:
