@@ -9,16 +9,16 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import zveno
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.fit.solve import solve
-from zveno.calibration.fit.structure import structure
-from zveno.calibration.fit.weighting import FitOptions
+from zveno.calibration._fit.noise import FitOptions
+from zveno.calibration._fit.parameters import structure
+from zveno.calibration._fit.solve import solve
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Position, RelativePose
-from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import Dataset, prepared
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements._fit_problem import fit_problem
+from zveno.calibration.measurements.datasets import Dataset, prepared
+from zveno.calibration.models import redundant_model
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 

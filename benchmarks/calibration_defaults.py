@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
-from zveno.calibration.estimate import calibrate
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration._loads import gravity
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.measurements.campaigns import Dataset
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.loads import gravity
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements.datasets import Dataset
+from zveno.calibration.models import redundant_model
 from zveno.spatial.transforms import transform
 
 from .timing import Row

@@ -21,7 +21,7 @@ import numpy as np
 
 import zveno
 from zveno import calibration
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.models import redundant_model
 from zveno.calibration.simulated import simulated_places
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform

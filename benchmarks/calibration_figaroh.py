@@ -20,14 +20,14 @@ from pathlib import Path
 import numpy as np
 
 import zveno
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.files.tables import campaign_from
-from zveno.calibration.fit.choosing import choose_parameters
-from zveno.calibration.fit.estimating import fit_noise, fit_prior_scales
-from zveno.calibration.fit.placing import assemble_rows, place_frames
-from zveno.calibration.fit.state import FitSettings, FitState
+from zveno.calibration._fit.estimate import fit_noise, fit_prior_scales
+from zveno.calibration._fit.frames import assemble_rows, place_frames
+from zveno.calibration._fit.parameters import choose_parameters
+from zveno.calibration._fit.state import FitSettings, FitState
+from zveno.calibration.calibrate import calibrate
+from zveno.calibration.files import campaign_from
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.measurements.campaigns import prepared
+from zveno.calibration.measurements.datasets import prepared
 from zveno.fit.threads import in_one_thread
 from zveno.io.measurements import read_measurements
 

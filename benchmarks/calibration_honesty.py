@@ -21,11 +21,11 @@ import numpy as np
 from scipy.stats import chi2
 
 import zveno
-from zveno.calibration.estimate import calibrate
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Position
-from zveno.calibration.measurements.campaigns import Dataset
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements.datasets import Dataset
+from zveno.calibration.models import redundant_model
 from zveno.spatial.transforms import transform
 
 from .timing import Row

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 import zveno
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.files.tables import read_dataset
+from zveno.calibration.calibrate import calibrate
+from zveno.calibration.files import read_dataset
 from zveno.calibration.measurements import Camera, RelativePosition, Sockets
-from zveno.calibration.measurements.campaigns import Dataset
+from zveno.calibration.measurements.datasets import Dataset
 
 from .timing import Row
 

@@ -24,7 +24,7 @@ from scipy.stats import f as fisher
 
 import zveno
 from zveno import calibration
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.models import redundant_model
 from zveno.mechanism import Frame, Joint, Limits, Link, Revolute, assemble
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform

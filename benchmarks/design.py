@@ -18,9 +18,9 @@ from reproduction import plan_study as study
 
 import zveno
 from zveno.calibration.measurements import Pose
-from zveno.calibration.planning.criteria import named_criterion
-from zveno.calibration.planning.exchange import information, select
-from zveno.calibration.planning.planned_rows import PlannedRows
+from zveno.calibration.planning._criteria import named_criterion
+from zveno.calibration.planning._exchange import information, select
+from zveno.calibration.planning._information import PlannedRows
 
 from .timing import Row, interleaved
 

@@ -10,10 +10,10 @@ import numpy as np
 
 import zveno
 from zveno import calibration
-from zveno.calibration._identifiability.analysis import scaled_jacobian
-from zveno.calibration._identifiability.postures import imagined
+from zveno.calibration._identifiability import scaled_jacobian
+from zveno.calibration._postures import imagined
 from zveno.calibration.measurements import measurement
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.models import redundant_model
 from zveno.documents import calibration as cf
 from zveno.documents.base_parameters import parts
 from zveno.documents.calibration import agrees, identify_axes, joint_axis, linear_step, rule_model

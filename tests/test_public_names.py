@@ -35,7 +35,7 @@ METHODS = {
     "ik_path": "ik.paths.solve_path.solve_path",
     "simulate": "simulation.simulate.simulate",
     "base_parameters": "base_parameters.analyse.base_parameters",
-    "calibrate": "calibration.estimate.calibrate",
+    "calibrate": "calibration.calibrate.calibrate",
     "identify": "identification.identify.identify",
     "export_c": "export.export_c",
 }

@@ -283,7 +283,7 @@ class Robot(RobotFunctions):
             rng: generator or seed of the dealing.
             progress: whether a bar is shown, by default on a terminal; or a function of (done, total).
         """
-        from .calibration.estimate import calibrate
+        from .calibration.calibrate import calibrate
 
         return calibrate(
             self, data, parameters=parameters, joint_terms=joint_terms, strategy=strategy, fixed=fixed,

@@ -7,12 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 import zveno
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration._identifiability.postures import imagined
-from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import Dataset, in_order, sides
-from zveno.calibration.measurements.fit_problem import instrument_numbers
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration._postures import imagined
+from zveno.calibration.measurements._fit_problem import fit_problem, instrument_numbers
+from zveno.calibration.measurements.datasets import Dataset, in_order, sides
+from zveno.calibration.models import redundant_model
 from zveno.mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform

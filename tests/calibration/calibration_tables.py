@@ -3,7 +3,7 @@
 import numpy as np
 from calibration_arms import FAR, measured_puma
 
-from zveno.calibration.files.tables import campaign_from
+from zveno.calibration.files import campaign_from
 from zveno.calibration.measurements import RelativePose
 from zveno.io.measurements import parse_measurements
 

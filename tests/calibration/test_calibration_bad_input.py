@@ -9,9 +9,9 @@ from calibration_arms import arm, measured_puma, simulated, truth
 
 import zveno
 from tiers import few
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.files.tables import campaign_from, template
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration.calibrate import calibrate
+from zveno.calibration.files import campaign_from, template
 from zveno.calibration.measurements import (
     Camera,
     Distance,
@@ -22,7 +22,7 @@ from zveno.calibration.measurements import (
     RelativePose,
     RelativePosition,
 )
-from zveno.calibration.measurements.campaigns import Dataset, prepared
+from zveno.calibration.measurements.datasets import Dataset, prepared
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.io.measurements import parse_measurements, read_measurements, write_measurements
 from zveno.spatial.rotations import exp

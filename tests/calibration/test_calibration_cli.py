@@ -8,7 +8,7 @@ import pytest
 import tyro
 from calibration_arms import arm, simulated, truth
 
-from zveno.calibration._identifiability.analysis import identifiability as find
+from zveno.calibration._identifiability import identifiability as find
 from zveno.calibration.measurements import Position
 from zveno.cli import calibrate, identifiability
 from zveno.errors import ZvenoError

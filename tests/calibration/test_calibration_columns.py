@@ -6,7 +6,7 @@ from scipy.io import savemat
 
 import zveno
 from zveno import calibration
-from zveno.calibration.measurements.campaigns import prepared
+from zveno.calibration.measurements.datasets import prepared
 from zveno.errors import UnknownNameError
 
 ROBOT = zveno.load("planar2")

@@ -5,11 +5,11 @@ import pytest
 
 import zveno
 from tiers import every
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration._identifiability.postures import imagined, random_postures
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration._postures import imagined, random_postures
 from zveno.calibration.measurements import FixedPoint, Plane, Sockets
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.models import redundant_model
 from zveno.mechanism import (
     Frame,
     Helical,

@@ -7,10 +7,10 @@ import pytest
 from calibration_arms import TOOL, arm, simulated, truth
 
 import zveno
-from zveno.calibration._identifiability.analysis import identifiability
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration.controller import FORMS, controller_form
 from zveno.calibration.measurements import Pose
-from zveno.calibration.model.models import redundant_model
-from zveno.calibration.use.controller import FORMS, controller_form
+from zveno.calibration.models import redundant_model
 from zveno.errors import ZvenoError
 from zveno.spatial.rotations import elementary, from_rpy
 from zveno.spatial.transforms import inverse, transform
@@ -38,7 +38,7 @@ def test_what_is_lost_is_the_distance_of_two_robots(found, form):
         values[found.model.numbers[name]] = value
     for name in found.model.choose("tcp") if made.tool_apart else ():
         values[found.model.numbers[name]] = found.deviations[found.model.numbers[name]]
-    from zveno.calibration.use.output import calibrated_mechanism
+    from zveno.calibration.output import calibrated_mechanism
 
     held = zveno.Robot(calibrated_mechanism(found.model, values))
     q = found.robot.random(2000, 9)

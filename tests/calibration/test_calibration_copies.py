@@ -7,7 +7,7 @@ import pytest
 from calibration_arms import arm, simulated
 
 from tiers import few
-from zveno.calibration.estimate import calibrate
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Distance, Pose, Position, RelativePosition
 from zveno.errors import ZvenoWarning
 

@@ -6,9 +6,9 @@ from benchmarks.calibration_honesty import campaign, judged
 
 import zveno
 from zveno import calibration
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.fit.covariance_factor import _quantile
-from zveno.calibration.measurements.campaigns import Dataset
+from zveno.calibration._fit.covariance_factor import _quantile
+from zveno.calibration.calibrate import calibrate
+from zveno.calibration.measurements.datasets import Dataset
 
 
 def test_the_quantile_is_that_of_order_statistics():

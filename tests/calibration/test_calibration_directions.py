@@ -10,16 +10,16 @@ from scipy.stats import binom
 import tiers
 import zveno
 from mechanisms import relative_error
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import AxisDirection, Pose
-from zveno.calibration.measurements.campaigns import Dataset, prepared
+from zveno.calibration.measurements._fit_problem import residual_kernel
+from zveno.calibration.measurements.datasets import Dataset, prepared
 from zveno.calibration.measurements.kinds.direction import angle_across
 from zveno.calibration.measurements.kinds.pose import rotation_vector
-from zveno.calibration.measurements.residual_slopes import residual_kernel
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.models import redundant_model
-from zveno.calibration.planning.planned_rows import PlannedRows
+from zveno.calibration.models import redundant_model
+from zveno.calibration.planning._information import PlannedRows
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform

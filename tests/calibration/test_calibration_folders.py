@@ -9,8 +9,8 @@ from calibration_arms import arm
 from calibration_tables import NAMES, campaign_of, lines, measured_poses, poses_of, same_readings
 
 import zveno
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.files.tables import read_dataset
+from zveno.calibration.calibrate import calibrate
+from zveno.calibration.files import read_dataset
 from zveno.calibration.measurements import Camera, RelativePosition, Sockets
 from zveno.cli.calibrate import calibrate as calibrate_verb
 from zveno.errors import ZvenoError, ZvenoWarning

@@ -6,15 +6,15 @@ from calibration_arms import arm, simulated, truth
 
 import tiers
 from tiers import few
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.fit.held_out import folds_of
-from zveno.calibration.fit.variance_components import VarianceComponent, _judged, variance_components
-from zveno.calibration.fit.weighting import FitOptions, Whitening
+from zveno.calibration._fit.held_out import folds_of
+from zveno.calibration._fit.noise import FitOptions, Whitening
+from zveno.calibration._fit.shared_errors import VarianceComponent, _judged, variance_components
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Position
-from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import Dataset, prepared
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements._fit_problem import fit_problem
+from zveno.calibration.measurements.datasets import Dataset, prepared
+from zveno.calibration.models import redundant_model
 
 OWN, SHARED = 1e-4, 3e-4
 
@@ -69,7 +69,7 @@ def test_likelihood_is_that_of_the_errors_that_the_fit_leaves():
     campaigns, _ = prepared(campaign, robot.mechanism)
     problem = fit_problem(found.model, campaigns)
     columns = tuple(found.model.numbers[name] for name in found.names)
-    from zveno.calibration.fit.solve import solve
+    from zveno.calibration._fit.solve import solve
 
     options = FitOptions(columns, np.array([OWN]), np.array([True]), "none")
     whole = solve(problem, options, problem.nominal, problem.frames)

@@ -5,8 +5,8 @@ import pytest
 from calibration_arms import FAR, arm, measured_puma
 
 import zveno
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.files.tables import campaign_from, template
+from zveno.calibration.calibrate import calibrate
+from zveno.calibration.files import campaign_from, template
 from zveno.calibration.measurements import RelativePose
 from zveno.errors import ZvenoError
 from zveno.io.measurements import parse_measurements

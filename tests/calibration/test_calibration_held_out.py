@@ -9,10 +9,10 @@ from benchmarks.calibration_recovery import CASES, simulated
 
 import zveno
 from zveno import calibration
-from zveno.calibration.fit.held_out import folds_of
-from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import prepared
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration._fit.held_out import folds_of
+from zveno.calibration.measurements._fit_problem import fit_problem
+from zveno.calibration.measurements.datasets import prepared
+from zveno.calibration.models import redundant_model
 
 NAMES = ("pixels, marker, eye in hand, lens estimated", "ball bar, unknown length")
 OPTIONS: dict[str, Any] = {"joint_terms": (), "plausible": None, "loss": "none"}

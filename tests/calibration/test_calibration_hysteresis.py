@@ -6,10 +6,10 @@ from calibration_arms import FAR, arm
 
 import zveno
 from zveno import calibration
+from zveno.calibration._kinematics import frame_motion
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.measurements.campaigns import Dataset, in_order
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements.datasets import Dataset, in_order
+from zveno.calibration.models import redundant_model
 from zveno.errors import ZvenoError
 
 SIGMA = 1e-4

@@ -6,13 +6,13 @@ from calibration_arms import TWO_LINKS, arm, random_chain, simulated, truth
 
 import zveno
 from tiers import few
-from zveno.calibration._identifiability.analysis import analyse, identifiability
-from zveno.calibration._identifiability.proof import prove
-from zveno.calibration.estimate import calibrate
+from zveno.calibration._counts import prove
+from zveno.calibration._identifiability import analyse, identifiability
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Camera, Distance, Pose, Position, RelativePose, RelativePosition
-from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements._fit_problem import fit_problem
+from zveno.calibration.models import redundant_model
 from zveno.errors import ZvenoError
 from zveno.spatial.transforms import transform
 
@@ -200,10 +200,10 @@ def test_residuals_that_are_not_zero_do_not_fool_the_structure():
     robot = arm("puma560")
     from calibration_arms import simulated, truth
 
-    from zveno.calibration.fit.initial import first_frames
-    from zveno.calibration.fit.structure import structure
+    from zveno.calibration._fit.frames import first_frames
+    from zveno.calibration._fit.parameters import structure
     from zveno.calibration.measurements import Sockets
-    from zveno.calibration.measurements.campaigns import prepared
+    from zveno.calibration.measurements.datasets import prepared
 
     rng = np.random.default_rng(5)
     kind = Sockets()

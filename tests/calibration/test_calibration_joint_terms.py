@@ -8,15 +8,15 @@ from calibration_arms import FAR, arm, simulated
 
 import zveno
 from tiers import few
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.fit import terms as stage
-from zveno.calibration.fit.scales import FLOOR, LIKELY, Linearised
+from zveno.calibration._fit import estimate as stage
+from zveno.calibration._fit.prior import FLOOR, LIKELY, Linearised
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration._joint_terms import WORDS
+from zveno.calibration._loads import DENSITY, has_masses, loaded
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Pose, RelativePosition
-from zveno.calibration.measurements.campaigns import Dataset
-from zveno.calibration.model.joint_terms import WORDS
-from zveno.calibration.model.loads import DENSITY, has_masses, loaded
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements.datasets import Dataset
+from zveno.calibration.models import redundant_model
 from zveno.errors import ZvenoError
 from zveno.spatial import inertia
 from zveno.spatial.transforms import transform

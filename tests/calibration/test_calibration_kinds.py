@@ -10,7 +10,7 @@ import pytest
 
 import zveno
 from zveno.calibration.measurements import KINDS
-from zveno.calibration.measurements.residual_slopes import residual_kernel
+from zveno.calibration.measurements._fit_problem import residual_kernel
 from zveno.io.results import decode, encode
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform

@@ -6,10 +6,10 @@ from calibration_arms import FAR
 
 import zveno
 from tiers import few
-from zveno.calibration.measurements.campaigns import Dataset
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.loads import MODEL, RODS, gravity, has_masses, loaded, loads_to_try
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration._loads import MODEL, RODS, gravity, has_masses, loaded, loads_to_try
+from zveno.calibration.measurements.datasets import Dataset
+from zveno.calibration.models import redundant_model
 from zveno.mechanism.plausibility import impossible_loads
 from zveno.spatial.inertia import mass, parameters
 from zveno.spatial.transforms import transform

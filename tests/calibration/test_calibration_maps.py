@@ -5,7 +5,7 @@ import pytest
 
 import zveno
 from zveno import calibration
-from zveno.calibration.use import accuracy
+from zveno.calibration import accuracy
 from zveno.errors import ZvenoError
 
 

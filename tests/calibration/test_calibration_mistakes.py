@@ -7,8 +7,8 @@ import pytest
 from calibration_arms import arm, measured_puma, simulated, truth
 
 from tiers import every, few
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import (
     AxisDirection,
     Camera,

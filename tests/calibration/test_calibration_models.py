@@ -6,9 +6,9 @@ from calibration_arms import TWO_LINKS
 
 import zveno
 from mechanisms import random_mechanism
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.model.kinematics import frame_motion, pose_kernel
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration._kinematics import frame_motion, pose_kernel
+from zveno.calibration.models import redundant_model
 from zveno.errors import ZvenoError
 from zveno.spatial.transforms import exp
 

@@ -8,7 +8,7 @@ import pytest
 import zveno
 from tiers import few
 from zveno import calibration
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.models import redundant_model
 from zveno.calibration.simulated import simulate_dataset
 from zveno.errors import ModelError
 from zveno.spatial.rotations import exp

@@ -7,14 +7,14 @@ import pytest
 from calibration_arms import TOOL, arm, simulated, truth
 
 import zveno
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Position, RelativePose
-from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import Dataset
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.models import redundant_model
-from zveno.calibration.use.output import calibrated_mechanism, text_of
+from zveno.calibration.measurements._fit_problem import fit_problem
+from zveno.calibration.measurements.datasets import Dataset
+from zveno.calibration.models import redundant_model
+from zveno.calibration.output import calibrated_mechanism, text_of
 from zveno.io.load import load_mechanism
 
 

@@ -10,13 +10,13 @@ from calibration_arms import NEAR, arm, rank_by_differences, simulated, truth
 
 from tiers import every, few
 from zveno import calibration
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration._identifiability.postures import visible_postures
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration._postures import visible_postures
 from zveno.calibration.measurements import Pixels
-from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.camera_start import board_pose
-from zveno.calibration.measurements.campaigns import Dataset
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements._fit_problem import fit_problem
+from zveno.calibration.measurements._start_values import board_pose
+from zveno.calibration.measurements.datasets import Dataset
+from zveno.calibration.models import redundant_model
 from zveno.errors import ZvenoError
 from zveno.io.results import decode, encode
 from zveno.spatial.rotations import exp

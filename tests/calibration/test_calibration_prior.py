@@ -5,11 +5,10 @@ import pytest
 from calibration_arms import FAR, arm, simulated
 from scipy.stats import t
 
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.fit.prior import Prior
-from zveno.calibration.fit.scales import widened
+from zveno.calibration._fit.prior import Prior, widened
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.models import redundant_model
 
 SMALL, LARGE = (3e-4, 5e-4, 3e-3), (20e-3, 30e-3, 50e-3)
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration._identifiability.proof import Step, _block, _walked, prove, steps_between
-from zveno.calibration._identifiability.row_spaces import FloatRows
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration._counts import FloatRows, Step, _block, _walked, prove, steps_between
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration.models import redundant_model
 from zveno.mechanism import Frame, Joint, Limits, Link, assemble
 from zveno.mechanism.joints import Free, Helical, Planar, Prismatic, Revolute, Spherical, Universal
 from zveno.spatial.exact_numbers import flint

@@ -9,10 +9,10 @@ import pytest
 
 import zveno
 from tiers import few
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.files.tables import read_dataset
+from zveno.calibration.calibrate import calibrate
+from zveno.calibration.files import read_dataset
 from zveno.calibration.measurements import Camera, RelativePosition, Sockets
-from zveno.calibration.measurements.campaigns import Dataset
+from zveno.calibration.measurements.datasets import Dataset
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 pytestmark = [

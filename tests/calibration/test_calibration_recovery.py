@@ -7,8 +7,9 @@ from calibration_arms import FAR, NEAR, arm, simulated, truth
 import tiers
 import zveno
 from tiers import every, few
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import (
     AxisDirection,
     Camera,
@@ -21,10 +22,9 @@ from zveno.calibration.measurements import (
     RelativePosition,
     Sockets,
 )
-from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.models import redundant_model
-from zveno.calibration.use.output import calibrated_mechanism
+from zveno.calibration.measurements._fit_problem import fit_problem
+from zveno.calibration.models import redundant_model
+from zveno.calibration.output import calibrated_mechanism
 from zveno.spatial.transforms import transform
 
 SIGMA = 5e-5
@@ -126,11 +126,10 @@ def _relative(robot, q):
 
 def test_covariance_is_calibrated():
     """Normalised errors over many runs of a planar arm have the predicted covariance."""
-    from zveno.calibration.fit.choosing import fit_columns, fit_options
-    from zveno.calibration.fit.solve import solve
-    from zveno.calibration.fit.structure import structure
-    from zveno.calibration.measurements.campaigns import prepared
-    from zveno.calibration.model.models import redundant_model
+    from zveno.calibration._fit.parameters import fit_columns, fit_options, structure
+    from zveno.calibration._fit.solve import solve
+    from zveno.calibration.measurements.datasets import prepared
+    from zveno.calibration.models import redundant_model
 
     robot = zveno.load("Rz(q1) Tx(0.25) Rz(q2) Tx(0.16)")
     kind = Position(sigma=SIGMA)
@@ -228,7 +227,7 @@ def test_gears_and_compliance_are_recovered():
     terms = ("gear", "compliance")
     kind = Pose()
     chosen = identifiability(robot, kind, joint_terms=terms).chosen
-    from zveno.calibration.model.models import redundant_model
+    from zveno.calibration.models import redundant_model
 
     model = redundant_model(robot.mechanism, None, terms)
     values = np.zeros(len(model.terms))

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from calibration_arms import FAR, arm, simulated, truth
 
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.fit import refits
-from zveno.calibration.fit.held_out import split
+from zveno.calibration._fit import held_out
+from zveno.calibration._fit.held_out import split
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Position, RelativePosition, Sockets
-from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import prepared
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements._fit_problem import fit_problem
+from zveno.calibration.measurements.datasets import prepared
+from zveno.calibration.models import redundant_model
 from zveno.spatial.transforms import is_transform
 
 KINDS = {
@@ -70,7 +70,7 @@ def test_derivatives_are_those_of_the_residuals(name):
 def test_held_out_errors_are_those_of_fits_one_by_one(name, monkeypatch):
     robot, campaign = _campaign(name)
     together = calibrate(robot, campaign)
-    monkeypatch.setattr(refits, "TURNS", 0)
+    monkeypatch.setattr(held_out, "TURNS", 0)
     alone = calibrate(robot, campaign)
     for one, other in zip(together.held_out, alone.held_out, strict=True):
         assert one.rms == pytest.approx(other.rms, rel=1e-5)

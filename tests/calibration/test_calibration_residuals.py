@@ -5,13 +5,13 @@ import pytest
 from calibration_arms import arm, simulated, truth
 
 import zveno
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.fit.errors import errors
+from zveno.calibration._fit.errors import errors
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Pose, Position
-from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import Dataset
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements._fit_problem import fit_problem
+from zveno.calibration.measurements.datasets import Dataset
+from zveno.calibration.models import redundant_model
 
 
 @pytest.fixture(scope="module")

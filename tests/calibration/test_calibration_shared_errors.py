@@ -5,10 +5,10 @@ import pytest
 from calibration_arms import FAR, arm, simulated, truth
 
 from tiers import few
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Pose, RelativePosition
-from zveno.calibration.measurements.campaigns import Dataset
+from zveno.calibration.measurements.datasets import Dataset
 
 POINTS = [[0.0, 0.0, 0.0], [0.03, 0.0, 0.02], [0.0, 0.03, -0.01], [-0.02, 0.01, 0.0]]
 

@@ -6,7 +6,7 @@ from calibration_arms import arm
 from calibration_tables import NAMES, SIX, campaign_of, lines, measured_poses, poses_of, same_readings
 
 import zveno
-from zveno.calibration.files.tables import read_dataset
+from zveno.calibration.files import read_dataset
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
 from zveno.spatial.rotations import elementary, log, to_quaternion, to_rpy
 

@@ -9,15 +9,14 @@ from calibration_arms import arm, truth
 
 import zveno
 from tiers import few
-from zveno.calibration import stages
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.fit import tool_moved
-from zveno.calibration.fit.weighting import row_sigma
+from zveno.calibration._fit import tool_moved
+from zveno.calibration._fit.noise import row_sigma
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration.calibrate import STAGES, calibrate
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.measurements.campaigns import Dataset
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements.datasets import Dataset
+from zveno.calibration.models import redundant_model
 
 NOISE = 1e-4
 N = 60
@@ -115,9 +114,9 @@ def test_chances_are_those_of_noise(monkeypatch):
     """300 times nothing but noise in the rows of a fit: a chance of 5 % at most comes up in not many more."""
     robot, campaign = _moved(0.0, 7)
     seen = {}
-    stage = stages.STAGES.index(tool_moved.find_moved_tool)
+    stage = STAGES.index(tool_moved.find_moved_tool)
     kept = lambda state: seen.update(state=state) or state  # noqa: E731
-    monkeypatch.setattr("zveno.calibration.estimate.STAGES", (*stages.STAGES[:stage], kept, *stages.STAGES[stage:]))
+    monkeypatch.setattr("zveno.calibration.calibrate.STAGES", (*STAGES[:stage], kept, *STAGES[stage:]))
     calibrate(robot, campaign, folds=0)
     problem, options, whole = seen["state"].problem, seen["state"].options, seen["state"].fit
     rng, chances = np.random.default_rng(0), []

@@ -8,9 +8,9 @@ from calibration_arms import arm, rank_by_differences, simulated, truth
 import zveno
 from tiers import every, few
 from zveno import calibration
-from zveno.calibration._identifiability.analysis import identifiability
+from zveno.calibration._identifiability import identifiability
 from zveno.calibration.measurements import BallBar, Line, Plane, RelativePosition, SelfTouch
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.models import redundant_model
 from zveno.errors import ZvenoError
 
 SIGMA = 1e-4

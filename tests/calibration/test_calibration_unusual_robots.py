@@ -8,9 +8,10 @@ from calibration_arms import FAR, NEAR, simulated
 
 import zveno
 from tiers import every, few
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
-from zveno.calibration.fit.choosing import encoder_variance
+from zveno.calibration._fit.parameters import encoder_variance
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import (
     AxisDirection,
     Camera,
@@ -22,10 +23,9 @@ from zveno.calibration.measurements import (
     RelativePose,
     RelativePosition,
 )
-from zveno.calibration.measurements.assembly import fit_problem
-from zveno.calibration.measurements.campaigns import Dataset
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.measurements._fit_problem import fit_problem
+from zveno.calibration.measurements.datasets import Dataset
+from zveno.calibration.models import redundant_model
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import Frame, Joint, Limits, Link, Mimic, Revolute, assemble
 from zveno.mechanism.joints import Free

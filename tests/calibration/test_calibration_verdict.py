@@ -5,10 +5,10 @@ import pytest
 from calibration_arms import arm, simulated, truth
 
 import zveno
-from zveno.calibration._identifiability.analysis import identifiability
-from zveno.calibration.estimate import calibrate
+from zveno.calibration._identifiability import identifiability
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import RelativePosition
-from zveno.calibration.measurements.campaigns import Dataset
+from zveno.calibration.measurements.datasets import Dataset
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,11 @@ import pytest
 import zveno
 from tiers import few
 from zveno import calibration
-from zveno.calibration.fit.prior import usual
-from zveno.calibration.model.joint_terms import WORDS
-from zveno.calibration.model.kinematics import frame_motion
-from zveno.calibration.model.loads import holding_torques
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration._fit.prior import usual
+from zveno.calibration._joint_terms import WORDS
+from zveno.calibration._kinematics import frame_motion
+from zveno.calibration._loads import holding_torques
+from zveno.calibration.models import redundant_model
 from zveno.spatial.transforms import transform
 
 ROBOT = zveno.load("ur5")

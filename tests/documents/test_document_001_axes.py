@@ -6,9 +6,9 @@ import pytest
 
 import zveno
 from zveno import calibration
-from zveno.calibration.estimate import calibrate
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Position
-from zveno.calibration.measurements.campaigns import Dataset
+from zveno.calibration.measurements.datasets import Dataset
 from zveno.documents.calibration import frame_covariance, identify_axes, identify_chain, joint_axis
 from zveno.errors import ZvenoError
 from zveno.spatial.rotations import exp, is_rotation, log

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.calibration._identifiability.analysis import identifiability
+from zveno.calibration._identifiability import identifiability
 from zveno.documents.calibration import agrees, classify_parameters, position_bound, rule_model
 from zveno.errors import ModelError
 from zveno.spatial.transforms import transform

@@ -11,7 +11,7 @@ import executor_work
 import zveno
 from tiers import few
 from zveno import scanning
-from zveno.calibration.use import accuracy
+from zveno.calibration import accuracy
 from zveno.errors import ZvenoError
 from zveno.ik.maps import pieces
 from zveno.simulation import batch_runs

@@ -14,8 +14,8 @@ from mechanisms import random_mechanism
 from zveno import programs
 from zveno.base_parameters.regressor import base_kernel
 from zveno.calibration.measurements import KINDS as MEASUREMENTS
-from zveno.calibration.measurements.residual_slopes import residual_kernel
-from zveno.calibration.planning.planned_rows import PlannedRows
+from zveno.calibration.measurements._fit_problem import residual_kernel
+from zveno.calibration.planning._information import PlannedRows
 from zveno.functions import FUNCTIONS
 from zveno.kernels import cache
 from zveno.kernels import compile as door
@@ -25,7 +25,7 @@ IN_KEY = {
     "ik.six_revolute.arm": ("ik/six_revolute/equations", "kernels/ops", "fit/triangle"),
     "kernels.cache": ("kernels/ops", "kernels/builder"),
 }
-ELSEWHERE = ("calibration/advice/diagnose", "cli/export", "io/urdf", "simulation/simulate")
+ELSEWHERE = ("calibration/_diagnose", "cli/export", "io/urdf", "simulation/simulate")
 
 
 @pytest.mark.parametrize("module", IN_KEY)

@@ -12,7 +12,7 @@ import zveno
 from kernels.programs import copied_package
 from mechanisms import random_mechanism, random_state
 from zveno.calibration.measurements import Distance, Position
-from zveno.calibration.model.models import redundant_model
+from zveno.calibration.models import redundant_model
 from zveno.errors import BuildError
 from zveno.ik.checks.judgement import mark
 from zveno.ik.ik_problem import problem_of

@@ -1,12 +1,17 @@
 """Calibration: the public names and where each comes from."""
 
-from ._identifiability.analysis import Identifiability as Identifiability
-from ._identifiability.analysis import identifiability as identifiability
+from ._identifiability import Identifiability as Identifiability
+from ._identifiability import identifiability as identifiability
+from .accuracy import AccuracyCells as AccuracyCells
+from .accuracy import AccuracyMap as AccuracyMap
+from .accuracy import accuracy_cells as accuracy_cells
+from .accuracy import accuracy_map as accuracy_map
 from .axes import IdentifiedAxes as IdentifiedAxes
 from .axes import JointAxis as JointAxis
 from .axes import identify_axes as identify_axes
-from .files.axis_motions import read_axis_motions as read_axis_motions
-from .files.tables import read_dataset as read_dataset
+from .axes import read_axis_motions as read_axis_motions
+from .compensate import Compensation as Compensation
+from .files import read_dataset as read_dataset
 from .measurements import AxisDirection as AxisDirection
 from .measurements import BallBar as BallBar
 from .measurements import Camera as Camera
@@ -23,7 +28,7 @@ from .measurements import RelativePosition as RelativePosition
 from .measurements import SelfTouch as SelfTouch
 from .measurements import Sockets as Sockets
 from .measurements import Tilt as Tilt
-from .measurements.campaigns import Dataset as Dataset
+from .measurements.datasets import Dataset as Dataset
 from .planning.candidates import Visibility as Visibility
 from .planning.poses import evaluate_poses as evaluate_poses
 from .planning.poses import plan_poses as plan_poses
@@ -31,8 +36,3 @@ from .planning.result import MeasurementPlan as MeasurementPlan
 from .result import Calibration as Calibration
 from .simulated import apply_deviations as apply_deviations
 from .simulated import simulate_dataset as simulate_dataset
-from .use.accuracy import AccuracyMap as AccuracyMap
-from .use.accuracy import accuracy_map as accuracy_map
-from .use.accuracy_cells import AccuracyCells as AccuracyCells
-from .use.accuracy_cells import accuracy_cells as accuracy_cells
-from .use.compensate import Compensation as Compensation

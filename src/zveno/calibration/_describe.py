@@ -29,10 +29,9 @@ from ..report.description import (
 )
 
 if TYPE_CHECKING:
-    from ._identifiability.analysis import Identifiability
+    from ._identifiability import Identifiability
+    from .accuracy import AccuracyCells, AccuracyMap
     from .result import Calibration
-    from .use.accuracy import AccuracyMap
-    from .use.accuracy_cells import AccuracyCells
 
 MOST_CORRELATED = 40
 """Maximum number of parameters of a legible correlation matrix."""

@@ -21,24 +21,16 @@ from ..io.write import format_of
 from ..mechanism import Mechanism
 from ..report.description import Description
 from ..report.result import Result
-from ._identifiability.analysis import Identifiability
-from ._identifiability.postures import random_postures
-from .fit.named import Error, Outlier, Residuals, ToolMove
-from .measurements.campaigns import Dataset, sides
-from .model.models import Model, redundant_model
-from .use.accuracy import AccuracyMap, Prediction, accuracy_map, predict
-from .use.compensate import (
-    TOOLS,
-    Compensation,
-    compensation_c,
-    compensation_kernel,
-    has_sides,
-    planned_deviations,
-)
-from .use.controller import POSTURES, ControllerForm, controller_form
-from .use.harm import REMEDY, doubt
-from .use.output import calibrated_mechanism, text_of
-from .use.scoring import score
+from ._fit.findings import Error, Outlier, Residuals, ToolMove
+from ._harm import REMEDY, doubt
+from ._identifiability import Identifiability
+from ._postures import random_postures
+from .accuracy import AccuracyMap, Prediction, accuracy_map, predict, score
+from .compensate import TOOLS, Compensation, compensation_c, compensation_kernel, has_sides, planned_deviations
+from .controller import POSTURES, ControllerForm, controller_form
+from .measurements.datasets import Dataset, sides
+from .models import Model, redundant_model
+from .output import calibrated_mechanism, text_of
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -339,8 +331,8 @@ class Calibration(Result):
         if (frame, tool) not in self._doubts:
             q = random_postures(self.nominal, POSTURES, np.random.default_rng(0))
             values, planned = self.deviations, planned_deviations(self.model, frame, self.deviations, tool)
-            found = doubt(self.model, frame, values, self.deviation_covariance, values, planned, q)
-            self._doubts[frame, tool] = found
+            doubtful = doubt(self.model, frame, values, self.deviation_covariance, values, planned, q)
+            self._doubts[frame, tool] = doubtful
         return self._doubts[frame, tool]
 
     def controller(self, form: str, frame: str | None = None) -> ControllerForm:

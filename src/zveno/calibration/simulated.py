@@ -15,17 +15,16 @@ from ..mechanism.loops import for_trees
 from ..robot_functions import RobotFunctions
 from ..spatial.rotations import exp
 from ..spatial.transforms import transform
-from ._identifiability.postures import imagined_frames, random_direction, visible_postures
+from ._joint_terms import HYSTERESIS, words_of
+from ._loads import holding_torques
+from ._postures import imagined_frames, random_direction, visible_postures
 from .measurements import Measurement
 from .measurements import measurement as named_measurement
-from .measurements.assembly import fit_problem
-from .measurements.campaigns import Dataset, in_order
-from .measurements.contact import into_contact
-from .measurements.fit_problem import FitProblem, instrument_numbers
-from .model.joint_terms import HYSTERESIS, words_of
-from .model.loads import holding_torques
-from .model.models import redundant_model
-from .use.output import calibrated_mechanism
+from .measurements._contact import into_contact
+from .measurements._fit_problem import FitProblem, fit_problem, instrument_numbers
+from .measurements.datasets import Dataset, in_order
+from .models import redundant_model
+from .output import calibrated_mechanism
 
 AnyRobot = TypeVar("AnyRobot", bound=RobotFunctions)
 

@@ -31,8 +31,7 @@ def axes(
         target: output file: .urdf, .toml (Denavit-Hartenberg table) or .ets (elementary transforms).
         sigma: standard deviation of a measured coordinate, m; estimated by default.
     """
-    from ..calibration.axes import identify_axes
-    from ..calibration.files.axis_motions import read_axis_motions
+    from ..calibration.axes import identify_axes, read_axis_motions
     from ..errors import ZvenoError
     from ..io.write import write_model
 

@@ -88,13 +88,13 @@ def calibrate(
     """
     from dataclasses import replace
 
-    from ..calibration.estimate import calibrate as fit
-    from ..calibration.files.tables import read_dataset
-    from ..calibration.files.tables import template as empty
+    from ..calibration.accuracy import accuracy_cells
+    from ..calibration.calibrate import calibrate as fit
+    from ..calibration.controller import FORMS
+    from ..calibration.files import read_dataset
+    from ..calibration.files import template as empty
     from ..calibration.measurements import measurement as named_measurement
-    from ..calibration.measurements.campaigns import Dataset
-    from ..calibration.use.accuracy_cells import accuracy_cells
-    from ..calibration.use.controller import FORMS
+    from ..calibration.measurements.datasets import Dataset
     from ..errors import ModelError, ZvenoError, unknown_name, visible
     from ..io.files import write_text
     from ..report.json import values

@@ -28,7 +28,7 @@ def identifiability(
     """
     from dataclasses import replace
 
-    from ..calibration._identifiability.analysis import identifiability as find
+    from ..calibration._identifiability import identifiability as find
     from ..calibration.measurements import measurement as named_measurement
     from ..robot import Robot
     from .model import loaded

@@ -77,7 +77,7 @@ def plan(
 
     import numpy as np
 
-    from ..calibration.files.tables import read_dataset
+    from ..calibration.files import read_dataset
     from ..calibration.measurements import measurement as named_measurement
     from ..calibration.planning import Clearance, Visibility, plan_poses
     from ..robot import Robot

@@ -29,8 +29,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..calibration._identifiability.analysis import analyse, identifiability, scaled_jacobian
-from ..calibration._identifiability.postures import imagined
+from ..calibration._fit.frames import first_frames
+from ..calibration._identifiability import analyse, identifiability, scaled_jacobian
+from ..calibration._postures import imagined
 from ..calibration.axes import IdentifiedAxes as IdentifiedAxes
 from ..calibration.axes import JointAxis as JointAxis
 from ..calibration.axes import axis_information as axis_information
@@ -41,14 +42,13 @@ from ..calibration.axes import identify_chain as identify_chain
 from ..calibration.axes import joint_axis as joint_axis
 from ..calibration.axes import line as line
 from ..calibration.axes import unseen_turns as unseen_turns
-from ..calibration.fit.initial import first_frames
 from ..calibration.measurements import Measurement, Position, measurement
-from ..calibration.measurements.assembly import fit_problem
-from ..calibration.measurements.campaigns import Dataset, prepared
-from ..calibration.model.models import Model, Term, redundant_model
-from ..calibration.planning.criteria import named_criterion, reduced
-from ..calibration.planning.exchange import select
-from ..calibration.planning.planned_rows import PlannedRows
+from ..calibration.measurements._fit_problem import fit_problem
+from ..calibration.measurements.datasets import Dataset, prepared
+from ..calibration.models import Model, Term, redundant_model
+from ..calibration.planning._criteria import named_criterion, reduced
+from ..calibration.planning._exchange import select
+from ..calibration.planning._information import PlannedRows
 from ..errors import ModelError, ShapeError, ZvenoError
 from ..robot_functions import RobotFunctions
 

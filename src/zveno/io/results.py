@@ -30,16 +30,16 @@ _registered: dict[str, type] = {
 }
 
 HOMES = {
-    "AccuracyCells": "zveno.calibration.use.accuracy_cells",
-    "AccuracyMap": "zveno.calibration.use.accuracy",
+    "AccuracyCells": "zveno.calibration.accuracy",
+    "AccuracyMap": "zveno.calibration.accuracy",
     "BaseParameters": "zveno.base_parameters.result",
     "Calibration": "zveno.calibration.result",
-    "Compensation": "zveno.calibration.use.compensate",
+    "Compensation": "zveno.calibration.compensate",
     "ConstrainedMotion": "zveno.simulation.dynamics",
     "DriveGains": "zveno.identification.payload",
     "Excitation": "zveno.identification.excitation.result",
     "Export": "zveno.export",
-    "Identifiability": "zveno.calibration._identifiability.analysis",
+    "Identifiability": "zveno.calibration._identifiability",
     "Identification": "zveno.identification.result",
     "Proof": "zveno.ik.judge",
     "JointPath": "zveno.ik.paths.joint_path",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zveno.calibration.estimate import calibrate
+from zveno.calibration.calibrate import calibrate
 from zveno.calibration.simulated import apply_deviations, simulate_dataset
 
 

@@ -8,9 +8,9 @@ from plan_errors import squares_of_errors
 
 import zveno
 from zveno.calibration.measurements import FixedPoint, Plane, Sockets
-from zveno.calibration.measurements.campaigns import Dataset
+from zveno.calibration.measurements.datasets import Dataset
 from zveno.calibration.planning import evaluate_poses, plan_poses
-from zveno.calibration.planning.planned_rows import PlannedRows
+from zveno.calibration.planning._information import PlannedRows
 
 KINDS = {
     "point": FixedPoint(sigma=1e-4),

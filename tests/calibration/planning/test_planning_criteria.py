@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.calibration.planning.criteria import CRITERIA, lifted, named_criterion, reduced
-from zveno.calibration.planning.engines import Determinant, Screened
-from zveno.calibration.planning.exchange import information
+from zveno.calibration.planning._criteria import CRITERIA, lifted, named_criterion, reduced
+from zveno.calibration.planning._exchange import Determinant, Screened, information
 
 
 def random_information(seed, k=6, rows=20):

@@ -7,8 +7,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from zveno.calibration.planning.criteria import CRITERIA, named_criterion, reduced
-from zveno.calibration.planning.exchange import exchange, greedy, information, rounded, select, upper_bound
+from zveno.calibration.planning._criteria import CRITERIA, named_criterion, reduced
+from zveno.calibration.planning._exchange import exchange, greedy, information, rounded, select, upper_bound
 
 
 def candidates(seed, N=400, m=3, k=10):

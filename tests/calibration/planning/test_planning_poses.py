@@ -8,14 +8,14 @@ from plan_errors import squares_of_errors
 from reproduction import plan_study as study
 
 import zveno
-from zveno.calibration.files.tables import read_dataset
+from zveno.calibration.files import read_dataset
 from zveno.calibration.measurements import Camera, Distance, Pose, Position, RelativePosition
-from zveno.calibration.measurements.campaigns import Dataset
+from zveno.calibration.measurements.datasets import Dataset
 from zveno.calibration.planning import Clearance, Visibility, evaluate_poses, plan_poses
-from zveno.calibration.planning.criteria import CRITERIA, named_criterion
-from zveno.calibration.planning.plan_problem import plan_problem
-from zveno.calibration.planning.planned_rows import PlannedRows
-from zveno.calibration.planning.refine import Objective, refined
+from zveno.calibration.planning._criteria import CRITERIA, named_criterion
+from zveno.calibration.planning._information import PlannedRows
+from zveno.calibration.planning._problem import plan_problem
+from zveno.calibration.planning._refine import Objective, refined
 from zveno.io.measurements import write_measurements
 
 KINDS = {

@@ -9,8 +9,8 @@ import pytest
 
 import zveno
 from mechanisms import random_mechanism
+from zveno.calibration.planning._tour import short_tour, tour_length, travel_times
 from zveno.calibration.planning.candidates import Admissible, Visibility
-from zveno.calibration.planning.tour import short_tour, tour_length, travel_times
 from zveno.clearance import Capsules, Clearance
 from zveno.clearance.segments import segment_distance
 from zveno.mechanism.bars import link_bars

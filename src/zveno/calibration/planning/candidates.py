@@ -165,9 +165,9 @@ def _box(box: ArrayLike) -> np.ndarray:
     return ends
 
 
-def _unit(direction: ArrayLike, what: str) -> np.ndarray:
+def _unit(direction: ArrayLike, element: str) -> np.ndarray:
     v = np.asarray(direction, dtype=float)
     length = np.linalg.norm(v)
     if v.shape != (3,) or not length > 0:
-        raise ShapeError("is not a direction", element=what, remedy="Give three numbers, not all zero")
+        raise ShapeError("is not a direction", element=element, remedy="Give three numbers, not all zero")
     return v / length

@@ -19,14 +19,13 @@ from ...progress import Progress, ProgressBar
 from ...robot_functions import RobotFunctions
 from ..measurements import Measurement
 from ..measurements import measurement as named_measurement
+from ._criteria import CRITERIA, reduced
+from ._exchange import information, select
+from ._problem import Earlier, PlanProblem, measured_before, plan_problem
+from ._refine import Objective, refined
+from ._tour import short_tour, tour_length, travel_times
 from .candidates import Visibility
-from .criteria import CRITERIA, reduced
-from .earlier import Earlier, measured_before
-from .exchange import information, select
-from .plan_problem import PlanProblem, plan_problem
-from .refine import Objective, refined
 from .result import MeasurementPlan
-from .tour import short_tour, tour_length, travel_times
 
 MAX_POSTURES = 10_000
 """Maximum number of postures of a plan: more would take days to plan."""

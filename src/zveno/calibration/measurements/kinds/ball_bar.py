@@ -12,18 +12,7 @@ from numpy.typing import ArrayLike
 from ....errors import ZvenoError
 from ....kernels.ops import maximum, sqrt
 from .. import options
-from ..base import (
-    KNOWN,
-    POINT,
-    SAME_SIZE,
-    Countable,
-    Measurement,
-    Noise,
-    Number,
-    Slot,
-    point_frame,
-    stays_point,
-)
+from ..base import KNOWN, POINT, SAME_SIZE, Countable, Measurement, Noise, Number, Slot, point_frame, stays_point
 
 IMAGINED = 0.3
 """Length, m, of an imagined bar."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ....errors import unknown_name
-from ...model.batches import inverses
+from ..._kinematics import inverses
 from .. import options
 from ..base import ALL_SIX, Countable, Remark, Slot, frame_slot
 from .pose import PoseReadings, as_transforms
@@ -34,12 +34,12 @@ class Camera(PoseReadings):
     lesser = "relative_position"
 
     def __post_init__(self) -> None:
-        for what, value, known in (
+        for option, value, known in (
             ("mount", self.mount, ("hand", "world")),
             ("gives", self.gives, ("camera", "board")),
         ):
             if value not in known:
-                raise unknown_name(what, value, known)
+                raise unknown_name(option, value, known)
 
     @property
     def left(self) -> Slot:

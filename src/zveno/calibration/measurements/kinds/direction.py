@@ -14,8 +14,8 @@ from ....kernels.ops import atan2, sqrt, where
 from ....spatial.rotations import z_to
 from ....spatial.transforms import transform
 from .. import options
+from .._start_values import StartData, turn
 from ..base import DIRECTION, Measurement, Mistake, Noise, Remark, Slot, Spelling, frame_slot
-from ..start_values import StartData, turn
 
 UNIT = 2e-3
 """Deviation from unit length below which it is rounding and not reported."""

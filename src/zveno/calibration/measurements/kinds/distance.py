@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from ....kernels.ops import sqrt
 from .. import options
+from .._start_values import sphere_centre
 from ..base import KNOWN, POINT, Measurement, Noise, Slot, Spelling, point_frame
-from ..start_values import sphere_centre
 
 
 @dataclass(frozen=True, eq=False)

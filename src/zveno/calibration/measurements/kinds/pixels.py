@@ -14,6 +14,7 @@ from ....kernels.ops import abs as absolute
 from ....kernels.ops import where
 from ....spatial.transforms import inverse, transform
 from .. import options
+from .._start_values import StartData, frames_of_boards, frames_of_marker
 from ..base import (
     ALL_SIX,
     POINT,
@@ -27,8 +28,6 @@ from ..base import (
     frame_slot,
     point_frame,
 )
-from ..camera_start import frames_of_boards, frames_of_marker
-from ..start_values import StartData
 
 IMAGINED = (600.0, 600.0, 320.0, 240.0)
 """Focal lengths and centre, px, of an imagined camera."""

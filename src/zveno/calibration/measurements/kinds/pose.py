@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from ....errors import ShapeError
 from ....kernels.ops import atan2, sqrt, where
 from ....spatial.rotations import from_quaternion, is_rotation, to_quaternion
-from ...model.batches import inverses
+from ..._kinematics import inverses
 from .. import options
+from .._start_values import StartData, frames_of_poses
 from ..base import Countable, Measurement, Mistake, Noise, Remark, Slot, frame_slot
-from ..start_values import StartData, frames_of_poses
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from ....errors import ShapeError
 from .. import options
+from .._start_values import StartData, frames_of_points
 from ..base import KNOWN, POINT, Countable, Measurement, Mistake, Noise, Slot, frame_slot, point_frame
-from ..start_values import StartData, frames_of_points
 
 
 @dataclass(frozen=True, eq=False)

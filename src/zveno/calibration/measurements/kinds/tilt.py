@@ -11,8 +11,8 @@ import numpy as np
 from ....kernels.ops import atan2, cos, sin, sqrt
 from ....spatial.transforms import transform
 from .. import options
+from .._start_values import StartData, turn
 from ..base import KNOWN, Measurement, Mistake, Noise, Slot, Spelling
-from ..start_values import StartData, turn
 from .direction import angle_across
 
 

@@ -1,1 +1,0 @@
-"""Identifiability of parameters by a kind of measurement, from sampled Jacobians, formulas and proof."""

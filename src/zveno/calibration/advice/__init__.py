@@ -1,1 +1,0 @@
-"""Interpretation of a fit, and diagnosis of the data."""

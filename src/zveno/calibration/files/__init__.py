@@ -1,1 +1,0 @@
-"""Measurement files: meaning of their columns, headers and folders."""

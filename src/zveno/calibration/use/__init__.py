@@ -1,1 +1,0 @@
-"""Use of the calibrated robot: files, compensation and accuracy."""
