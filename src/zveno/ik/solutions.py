@@ -604,7 +604,8 @@ class Solutions(Result):
         parts = [
             f"{int(np.sum(self.codes == k))} {word}" for k, word in enumerate(STATUSES) if np.any(self.codes == k)
         ]
-        return f"{total} poses by {self.method}: {', '.join(parts)}; {int(np.sum(self.count))} solutions, {self._worst()}"
+        solutions = f"{int(np.sum(self.count))} solutions, {self._worst()}"
+        return f"{total} poses by {self.method}: {', '.join(parts)}; {solutions}"
 
     def describe(self) -> Description:
         """Return the description that text, figures and pages show."""
