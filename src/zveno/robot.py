@@ -362,7 +362,7 @@ class Robot(RobotFunctions):
             timed=timed, overwrite=overwrite
         )
     def write(self, path: str | PathLike[str]) -> Path:
-        """Write the model as .urdf, .toml (Denavit–Hartenberg table) or .ets (elementary transforms)."""
+        """Write the model as .urdf, .xml (MJCF), .toml (Denavit–Hartenberg) or .ets (elementary transforms)."""
         from .io.write import write_model
 
         return write_model(self.mechanism, path)

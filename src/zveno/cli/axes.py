@@ -28,7 +28,7 @@ def axes(
 
     Args:
         motions: CSV file with the joint values and x, y, z of the target in every row.
-        target: output file: .urdf, .toml (Denavit-Hartenberg table) or .ets (elementary transforms).
+        target: output file: .urdf, .xml (MJCF), .toml (Denavit-Hartenberg table) or .ets (elementary transforms).
         sigma: standard deviation of a measured coordinate, m; estimated by default.
     """
     from ..calibration.axes import identify_axes, read_axis_motions

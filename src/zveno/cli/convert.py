@@ -24,7 +24,7 @@ def convert(
     """Convert a robot to another file format, and report what is lost.
 
     Args:
-        target: output file: .urdf, .toml (Denavit-Hartenberg table) or .ets (elementary transforms).
+        target: output file: .urdf, .xml (MJCF), .toml (Denavit-Hartenberg table) or .ets (elementary transforms).
     """
     import warnings
 

@@ -10,14 +10,14 @@ from ..errors import unknown_name
 from ..mechanism import Mechanism
 from .files import write_text
 
-FORMATS = ("urdf", "dh", "elementary")
+FORMATS = ("urdf", "mjcf", "dh", "elementary")
 """Formats that are written, each by the function `to_…` of the module `write_…`; one that cannot hold a mechanism
 raises a `ModelError` that says why."""
-SUFFIXES = {".urdf": "urdf", ".toml": "dh", ".ets": "elementary"}
+SUFFIXES = {".urdf": "urdf", ".xml": "mjcf", ".mjcf": "mjcf", ".toml": "dh", ".ets": "elementary"}
 
 
 def model_text(mechanism: Mechanism, format: str) -> str:
-    """Return a mechanism as the text of a model file: "urdf", "dh" or "elementary"."""
+    """Return a mechanism as the text of a model file: "urdf", "mjcf", "dh" or "elementary"."""
     if format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
     return getattr(importlib.import_module(f".write_{format}", __package__), f"to_{format}")(mechanism)
@@ -32,5 +32,5 @@ def format_of(path: str | PathLike[str]) -> str:
 
 
 def write_model(mechanism: Mechanism, path: str | PathLike[str]) -> Path:
-    """Write a mechanism as .urdf, .toml (Denavit–Hartenberg table) or .ets (elementary transforms)."""
+    """Write a mechanism as .urdf, .xml (MJCF), .toml (Denavit–Hartenberg table) or .ets (elementary transforms)."""
     return write_text(path, model_text(mechanism, format_of(path)))

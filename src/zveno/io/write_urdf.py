@@ -51,7 +51,7 @@ def to_urdf(mechanism: Mechanism) -> str:
         writer.link(Link(frame.name, inertia_given=False))
         writer.fixed(writer.fresh_joint(f"{frame.name}_fixed"), frame.link, frame.name, frame.T_link_frame)
     if mechanism.gravity.tolist() != list(DEFAULT_GRAVITY):
-        writer.add(writer.robot, "gravity", xyz=_text(mechanism.gravity))
+        writer.add(writer.robot, "gravity", xyz=numbers(mechanism.gravity))
     writer.robot.extend([element_of(extra) for extra in mechanism.extras if not extra.link and not extra.joint])
     warn_about_losses(mechanism, "URDF", writer.losses)
     ElementTree.indent(writer.robot)
@@ -60,7 +60,7 @@ def to_urdf(mechanism: Mechanism) -> str:
 
 class _Writer:
     def __init__(self, mechanism: Mechanism):
-        self.robot = ElementTree.Element("robot", name=_checked(mechanism.name))
+        self.robot = ElementTree.Element("robot", name=checked_name(mechanism.name))
         self.links = set(mechanism.frame_names)
         self.joints = {joint.name for joint in mechanism.joints}
         self.losses = coupling_losses(mechanism)
@@ -72,7 +72,7 @@ class _Writer:
         return ElementTree.SubElement(parent, tag, attributes)
 
     def link(self, link: Link):
-        element = self.add(self.robot, "link", name=_checked(link.name))
+        element = self.add(self.robot, "link", name=checked_name(link.name))
         element.extend(self.extras.pop((link.name, ""), []))
         p = link.inertia
         if not link.inertia_given and not p.any():
@@ -84,9 +84,9 @@ class _Writer:
         elif inertia.first_moment(p).any():
             self.losses.append(f"the first moments of link {link.name}, which has no mass")
         inertial = self.add(element, "inertial")
-        self.add(inertial, "origin", xyz=_text(center))
-        self.add(inertial, "mass", value=_text(mass))
-        entries = {f"i{'xyz'[a]}{'xyz'[b]}": _text(tensor[a, b]) for a in range(3) for b in range(a, 3)}
+        self.add(inertial, "origin", xyz=numbers(center))
+        self.add(inertial, "mass", value=numbers(mass))
+        entries = {f"i{'xyz'[a]}{'xyz'[b]}": numbers(tensor[a, b]) for a in range(3) for b in range(a, 3)}
         self.add(inertial, "inertia", **entries)
 
     def joint(self, joint: Joint):
@@ -104,13 +104,13 @@ class _Writer:
         element = self.placed(joint.name, _URDF_NAMES[kind], joint.parent, moved, joint.T_parent_joint)
         for name, value in joint.type.parameters().items():
             if name == "pitch":
-                element.set("pitch", _text(value))
+                element.set("pitch", numbers(value))
             else:
-                self.add(element, axis_tag(name), xyz=_text(value))
+                self.add(element, axis_tag(name), xyz=numbers(value))
         self.limit(element, joint)
         if joint.mimic is not None:
             leader, multiplier, offset = joint.mimic.joint, joint.mimic.multiplier, joint.mimic.offset
-            self.add(element, "mimic", joint=leader, multiplier=_text(multiplier), offset=_text(offset))
+            self.add(element, "mimic", joint=leader, multiplier=numbers(multiplier), offset=numbers(offset))
         self.drive(element, joint, self.keep_extras(element, joint))
 
     def keep_extras(self, element, joint: Joint) -> list[ElementTree.Element]:
@@ -125,10 +125,10 @@ class _Writer:
         self.placed(name, "fixed", parent, child, T)
 
     def placed(self, name: str, kind: str, parent: str, child: str, T: np.ndarray):
-        element = self.add(self.robot, "joint", name=_checked(name), type=kind)
+        element = self.add(self.robot, "joint", name=checked_name(name), type=kind)
         self.add(element, "parent", link=parent)
         self.add(element, "child", link=child)
-        self.add(element, "origin", xyz=_text(T[:3, 3]), rpy=_text(to_rpy(T[:3, :3])))
+        self.add(element, "origin", xyz=numbers(T[:3, 3]), rpy=numbers(to_rpy(T[:3, :3])))
         return element
 
     def limit(self, element, joint: Joint):
@@ -137,7 +137,7 @@ class _Writer:
             self.losses.append(f"the position limits of the continuous joint {joint.name}")
         bounded = joint.type.kind in ("revolute", "prismatic")  # where URDF demands all four
         texts = {
-            name: _text(np.clip(value, -_NO_LIMIT, _NO_LIMIT))
+            name: numbers(np.clip(value, -_NO_LIMIT, _NO_LIMIT))
             for name, value in (
                 ("lower", limits.lower),
                 ("upper", limits.upper),
@@ -148,23 +148,23 @@ class _Writer:
         }
         if texts:
             # Velocity and effort are demanded wherever there is a limit.
-            self.add(element, "limit", **{"velocity": _text(_NO_LIMIT), "effort": _text(_NO_LIMIT)} | texts)
+            self.add(element, "limit", **{"velocity": numbers(_NO_LIMIT), "effort": numbers(_NO_LIMIT)} | texts)
 
     def drive(self, element, joint: Joint, kept_transmissions: list[ElementTree.Element]):
         drive, name = joint.drive or Drive().shaped(joint.type.n_v), joint.name
         dynamics = {"damping": drive.viscous, "friction": drive.coulomb, "offset": drive.offset}
         if any(np.any(value) for value in dynamics.values()):
-            kept = {key: _text(value) for key, value in dynamics.items() if key != "offset" or np.any(value)}
+            kept = {key: numbers(value) for key, value in dynamics.items() if key != "offset" or np.any(value)}
             self.add(element, "dynamics", **kept)
         for transmission in kept_transmissions:
             for named in transmission.findall("joint"):
                 named.set("name", name)
         if np.any(drive.rotor_inertia) or np.any(drive.gear_ratio != 1.0):
             actuator = self.actuator(name, kept_transmissions)
-            self.add(actuator, "mechanicalReduction").text = _text(drive.gear_ratio)
+            self.add(actuator, "mechanicalReduction").text = numbers(drive.gear_ratio)
             self.robot.set("xmlns:drake", DRAKE)
-            self.add(actuator, "drake:rotor_inertia", value=_text(drive.rotor_inertia))
-            self.add(actuator, "drake:gear_ratio", value=_text(drive.gear_ratio))
+            self.add(actuator, "drake:rotor_inertia", value=numbers(drive.rotor_inertia))
+            self.add(actuator, "drake:gear_ratio", value=numbers(drive.gear_ratio))
 
     def actuator(self, name: str, kept_transmissions: list[ElementTree.Element]):
         """Return the actuator of a joint, without numbers: that of its only transmission, or a new one."""
@@ -194,7 +194,8 @@ def _fresh(name: str, taken: set[str]) -> str:
     return name
 
 
-def _checked(name: str) -> str:
+def checked_name(name: str) -> str:
+    """Return a name; raise if XML cannot hold one of its characters."""
     if _NOT_XML.search(name):
         raise ModelError(
             "the name has a character that XML cannot hold", element=repr(name), remedy="Rename it before writing"
@@ -202,7 +203,7 @@ def _checked(name: str) -> str:
     return name
 
 
-def _text(values) -> str:
+def numbers(values) -> str:
     """Return a number, or several with spaces between them, with all digits."""
     try:
         values = np.asarray(values, dtype=float).ravel() + 0.0  # −0 becomes 0
