@@ -1,9 +1,9 @@
 """MJCF writer.
 
 MuJoCo reads the file as the same tree: coordinates, poses by name, mass matrix, gravity and bias agree. Joints of
-one body act one after the other about axes fixed on that body. Universal and planar joints are therefore two or three
-joints of one body, and a link without mass between two joints is written as such a body too. Velocities of a free
-joint are in world axes in MuJoCo, and in the body's axes here.
+one body act one after the other about axes fixed on that body. Universal and planar joints are therefore two or
+three joints of one body, and a link without mass between two joints is written as such a body too. Velocities of a
+free joint are in world axes in MuJoCo, and in the body's axes here.
 """
 
 from __future__ import annotations
