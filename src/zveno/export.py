@@ -34,8 +34,8 @@ registered(Operations)  # kernels do not depend on results
 
 DEFAULT_FUNCTIONS = ("inverse_dynamics", "gravity_torque", "forward_kinematics", "jacobian", "forward_dynamics")
 IN_BASE_PARAMETERS = "base_inverse_dynamics"
-INVERSE_KINEMATICS = "inverse_kinematics"
-EXPORTED = (*FUNCTIONS, IN_BASE_PARAMETERS, INVERSE_KINEMATICS)
+INVERSE_KINEMATICS, TRACKER = "inverse_kinematics", "tracker"
+EXPORTED = (*FUNCTIONS, IN_BASE_PARAMETERS, INVERSE_KINEMATICS, TRACKER)
 """Names of all functions that can be exported to C."""
 COMPILE = ("-std=c99", "-O2", "-Wall", "-Wextra", "-Werror")
 
@@ -123,13 +123,15 @@ def export_c(
     for name in functions:
         if name not in EXPORTED:
             raise unknown_name("function", name, EXPORTED)
+    from .ik._tracker.controller import controller_tracker
     from .ik.native.controller import controller_ik
 
     base = _base_model(robot) if IN_BASE_PARAMETERS in functions else None
     if redundant_joint is not None and INVERSE_KINEMATICS not in functions:
         raise BuildError(f"applies only to {INVERSE_KINEMATICS}", element="redundant_joint", remedy="Export it too")
     ik = controller_ik(robot, frame, single, redundant_joint) if INVERSE_KINEMATICS in functions else None
-    special = {IN_BASE_PARAMETERS: base, INVERSE_KINEMATICS: ik}
+    tracker = controller_tracker(robot, frame, single) if TRACKER in functions else None
+    special = {IN_BASE_PARAMETERS: base, INVERSE_KINEMATICS: ik, TRACKER: tracker}
     programs = [
         _program(robot, name, frame, inputs) if (model := special.get(name)) is None else model.program
         for name in dict.fromkeys(functions)
@@ -137,7 +139,8 @@ def export_c(
     dynamic = [name for name in functions if name in FUNCTIONS and "inertia" in FUNCTIONS[name].depends_on]
     if dynamic:
         warn_without_masses(robot.mechanism, f"{', '.join(dynamic)} in C gives")
-    return export_programs(robot, programs, directory, base, ik, single=single, timed=timed, force=overwrite)
+    pages = [page for page in (ik, tracker) if page is not None]
+    return export_programs(robot, programs, directory, base, pages, single=single, timed=timed, force=overwrite)
 
 
 def export_programs(
@@ -145,14 +148,14 @@ def export_programs(
     programs: Sequence[Program],
     directory: str | os.PathLike[str],
     base: Any = None,
-    ik: Any = None,
+    pages: Sequence[Any] = (),
     *,
     single: bool = False,
     timed: bool = True,
     force: bool = False,
 ) -> Export:
     """Export traced robot functions as C sources, with an example and a README. `base` is the model in base
-    parameters, and `ik` the result of `controller_ik`, if exported."""
+    parameters, if exported; `pages` are programs with texts for the README and values with which they are tried."""
     dtype = np.float32 if single else np.float64
     stem = re.sub(r"\W", "_", robot.name, flags=re.ASCII).lower()
     stem = stem if stem and not stem[0].isdigit() else f"robot_{stem}"
@@ -165,7 +168,7 @@ def export_programs(
     _refuse_namesake(place / page_name, robot.name)
     before = _exported_before(place, stem, written)
     files = [path for source in sources for path in source.write(place)]
-    given = [ik.given if ik is not None and program is ik.program else {} for program in programs]
+    given = [next((page.given for page in pages if page.program is program), {}) for program in programs]
     times = [
         _measured(program, source, single, values) if timed else None
         for program, source, values in zip(programs, sources, given, strict=True)
@@ -177,7 +180,7 @@ def export_programs(
     texts = {
         f"{stem}.h": common_header(stem, [*(source.name for source in sources), *before]),
         example_name: example(robot, stem, programs[0], sources[0], single, given[0]),
-        page_name: readme(robot, stem, programs, exported, single, before) + ("" if ik is None else ik.page),
+        page_name: readme(robot, stem, programs, exported, single, before) + "".join(page.page for page in pages),
     }
     if base is not None:
         texts |= _with_base_parameters(robot, base, stem, texts, single)

@@ -345,7 +345,7 @@ class Robot(RobotFunctions):
                 controllers usually need. "base_inverse_dynamics" takes the base parameters as an argument; those of
                 the robot are written to a separate header. "inverse_kinematics" returns all solutions within limits
                 for arms with six revolute joints, with a closed form, or with seven joints of which one is an
-                argument. For other arms it returns one solution from a seed.
+                argument. For other arms it returns one solution from a seed. "tracker" is the step of `ik.Tracker`.
             directory: output directory, created if it does not exist.
             single: True for `float` instead of `double`.
             frame: the frame of kinematic functions; the default frame if not given.

@@ -19,13 +19,18 @@ NO_POSE = -1
 def run(
     robot, folder, inputs: list[np.ndarray], single: bool = False, redundant: str | None = None
 ) -> list[np.ndarray]:
-    """The outputs (k, …) of the exported function for k states of its inputs."""
+    """The outputs (k, …) of exported inverse kinematics for k states of its inputs."""
+    program = controller_ik(robot, None, single, redundant).program
+    return run_exported(robot, program, folder, inputs, single, redundant_joint=redundant)
+
+
+def run_exported(robot, program, folder, inputs: list[np.ndarray], single: bool = False, **options):
+    """The outputs (k, …) of an exported function, which `program` writes, for k states of its inputs."""
     if COMPILER is None:
         pytest.skip("there is no C compiler")
-    options = {"single": single, "redundant_joint": redundant, "timed": False, "overwrite": True}
-    robot.export_c(["inverse_kinematics"], folder, **options)
-    program, scalar = controller_ik(robot, None, single, redundant).program, "float" if single else "double"
-    dtype, name = np.dtype(np.float32 if single else np.float64), f"{robot.name}_inverse_kinematics"
+    robot.export_c([program.name], folder, single=single, timed=False, overwrite=True, **options)
+    scalar = "float" if single else "double"
+    dtype, name = np.dtype(np.float32 if single else np.float64), f"{robot.name}_{program.name}"
     declared = "".join(f"static {scalar} {a.name}[{max(a.size, 1)}];" for a in (*program.inputs, *program.outputs))
     calls = ", ".join(argument.name for argument in (*program.inputs, *program.outputs))
     reads = " && ".join(f"fread({a.name}, sizeof {a.name}, 1, stdin) == 1" for a in program.inputs)

@@ -1,6 +1,8 @@
 """Inverse kinematics: the public names and where each comes from."""
 
 from ._manipulability import manipulability as manipulability
+from ._tracker.tracker import Tracker as Tracker
+from ._tracker.tracker import TrackerStep as TrackerStep
 from ._whole_body.posture_result import Configurations as Configurations
 from ._whole_body.postures import whole_body as whole_body
 from ._whole_body.tasks import CenterOfMassTask as CenterOfMassTask

@@ -23,7 +23,7 @@ from ..errors import ModelError, ShapeError, ZvenoError, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.unit_quaternions import ball_angle, limited_balls
 from ..spatial.transforms import inverse
-from .steps import Step, steps_between, to_quaternions
+from .steps import Step, rate, steps_between, to_quaternions
 from .task import TASKS as TASKS
 from .task import Task as Task
 from .task import task_named
@@ -164,7 +164,11 @@ class IkProblem:
             T = step.T_before.copy() if i else np.eye(4)
             T[:3, 3] /= self.length
             digest.update(T.tobytes())
-            digest.update(repr((step.kind, step.coordinate, step.factor, step.pitch / self.length)).encode())
+            digest.update(
+                repr(
+                    (step.kind, step.coordinate, rate(self.steps, step, self.length), step.pitch / self.length)
+                ).encode()
+            )
         return digest.hexdigest()
 
     @cached_property

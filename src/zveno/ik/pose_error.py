@@ -9,6 +9,7 @@ import numpy as np
 from ..kernels.ops import cos, maximum, sin, sqrt, where
 from ..spatial.vectors import cross
 from .ik_problem import IkProblem
+from .steps import rate
 
 WRONG_WAY = 1.0
 """Added to the squared error where a direction is met backwards, which some errors do not see."""
@@ -43,7 +44,7 @@ def walk(problem: IkProblem, x: Any, tool: Any = None) -> Moved:
         if i:
             p = p + R @ (step.T_before[:3, 3] / length)
             R = R @ step.T_before[:3, :3]
-        value = step.factor * x[step.coordinate]
+        value = rate(problem.steps, step, length) * x[step.coordinate]
         axis = R[:, 2]
         axes.append(axis)
         if step.kind == "P":
@@ -71,8 +72,8 @@ def twists(problem: IkProblem, moved: Moved) -> list[Any]:
             v, w = cross(axis, moved.p - point), axis
             if step.pitch:
                 v = v + axis * (step.pitch / problem.length)
-        old = columns[step.coordinate]
-        columns[step.coordinate] = (old[0] + step.factor * v, old[1] + step.factor * w)
+        old, share = columns[step.coordinate], rate(problem.steps, step, problem.length)
+        columns[step.coordinate] = (old[0] + share * v, old[1] + share * w)
     return columns
 
 

@@ -49,6 +49,16 @@ def _motion(kind: str, pitch: float, value):
     return transform(R, np.array([0.0, 0.0, pitch * value]) if pitch else None)
 
 
+def rate(steps: tuple[Step, ...], step: Step, length: float) -> float:
+    """Return the motion of a step per change of its coordinate, both in solvers' units.
+
+    Coordinates that move a slide are in units of `length`. The rate differs from the factor where a revolute joint
+    follows a prismatic one, or the other way round.
+    """
+    unit = length if any(other.kind == "P" and other.coordinate == step.coordinate for other in steps) else 1.0
+    return step.factor * unit / (length if step.kind == "P" else 1.0)
+
+
 _Motion = tuple[str, np.ndarray, float, int]
 """Kind, axis, pitch, and which of the joint's coordinates."""
 
