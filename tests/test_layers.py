@@ -26,6 +26,7 @@ LAYERS = (
     "motion_limits",
     "scanning",
     "clearance",
+    "loops",
     "ik",
     "simulation",
     "walking",

@@ -15,6 +15,7 @@ FUNCTIONS = {
     "constrained_dynamics_derivatives",
     "evaluate_constraints",
     "impact",
+    "mobility",
 }
 METHODS = {
     "base_parameters",
@@ -30,6 +31,7 @@ METHODS = {
     "link_poses",
     "momentum",
     "neutral",
+    "opened",
     "pack",
     "plot",
     "simulate",
@@ -86,7 +88,7 @@ def arguments(function, skip: int) -> list:
 
 def test_functions():
     wrong = []
-    jobs = (zveno.ik, zveno.simulation, zveno.calibration, zveno.identification, zveno.walking)
+    jobs = (zveno.ik, zveno.simulation, zveno.calibration, zveno.identification, zveno.walking, zveno.loops)
     named = {name: getattr(place, name) for place in (zveno, *jobs) for name in place.__all__}
     functions = {name: one for name, one in named.items() if inspect.isfunction(one) and takes_a_robot(one)}
     assert set(functions) >= FUNCTIONS
@@ -117,9 +119,8 @@ def test_kernels(name):
 
 def test_the_tree_with_its_loops_open():
     """The remedy of the error works."""
-    import dataclasses
-
-    tree = zveno.Robot(dataclasses.replace(ROBOT.mechanism, loops=()))
+    tree = ROBOT.opened()
+    assert "opened on purpose" in tree.mechanism.notes[-1]
     assert tree.mass_matrix(np.zeros(3)).shape == (3, 3)
     assert tree.random(2, 0).shape == (2, 3)
 

@@ -16,12 +16,22 @@ import zveno
 from zveno import calibration
 
 ROOT = Path(zveno.__file__).parent
-JOBS = ("ik", "simulation", "calibration", "identification", "walking", "base_parameters", "scanning", "documents")
+JOBS = (
+    "ik",
+    "loops",
+    "simulation",
+    "calibration",
+    "identification",
+    "walking",
+    "base_parameters",
+    "scanning",
+    "documents",
+)
 """Modules of `zveno` with the names of one job each."""
 MODULES = (zveno, *(getattr(zveno, job) for job in JOBS))
 NAMES = [(module, name) for module in MODULES for name in module.__all__]
 MODEL = "mechanism name n_q n_v joint_names link_names frame_names lower upper mass neutral random pack unpack"
-DERIVED = "with_payload with_tool with_gravity with_inertia with_base"
+DERIVED = "with_payload with_tool with_gravity with_inertia with_base opened"
 KINEMATICS = """integrate difference forward_kinematics frame_poses link_poses jacobian jacobian_derivative
     frame_velocity frame_acceleration center_of_mass center_of_mass_jacobian"""
 DYNAMICS = """inverse_dynamics forward_dynamics mass_matrix inverse_mass_matrix coriolis_matrix bias gravity_torque

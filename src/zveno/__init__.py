@@ -1,6 +1,6 @@
 """zveno: robot mechanisms, from a drawing or URDF to all the equations.
 
-`zveno` holds what every user needs; each job has a module of its own: `ik`, `simulation`, `calibration`,
+`zveno` holds what every user needs; each job has a module of its own: `ik`, `loops`, `simulation`, `calibration`,
 `identification`, `walking`, `base_parameters`, `scanning` and `documents`.
 """
 

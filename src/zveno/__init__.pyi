@@ -6,6 +6,7 @@ from . import documents as documents
 from . import errors as errors
 from . import identification as identification
 from . import ik as ik
+from . import loops as loops
 from . import scanning as scanning
 from . import simulation as simulation
 from . import walking as walking

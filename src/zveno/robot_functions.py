@@ -110,6 +110,10 @@ class RobotFunctions(FunctionMethods):
 
     # --- other robots
 
+    def opened(self) -> Self:
+        """Return the tree alone, with its closed loops open; the mechanism's notes say so."""
+        return type(self)(edit.opened(self.mechanism))
+
     def with_payload(
         self,
         mass: float,

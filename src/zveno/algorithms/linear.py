@@ -110,6 +110,31 @@ def solve(A: Any, b: Any) -> np.ndarray:
     return np.stack(columns, axis=1) if columns else np.zeros(b.shape)
 
 
+def pivot_order(samples: np.ndarray) -> tuple[tuple[int, int], ...]:
+    """Choose pivots (row, column) for matrices (s, n, n) of one structure: little fill-in, none small.
+
+    A pivot must be at least a tenth of the largest entry of its row in every sample, if one is.
+    """
+    A = np.array(samples, dtype=float)
+    pattern = (abs(A) > 1e-14 * abs(A).max(initial=0.0)).any(axis=0)
+    rows, columns = list(range(A.shape[1])), list(range(A.shape[2]))
+    order = []
+    while rows:
+        part = abs(A[:, rows][:, :, columns])
+        relative = (part / np.maximum(part.max(axis=2, keepdims=True), 1e-300)).min(axis=0)
+        here = pattern[np.ix_(rows, columns)]
+        fill = (here.sum(axis=1)[:, None] - 1.0) * (here.sum(axis=0)[None] - 1.0)
+        cost = np.where(relative >= min(0.1, relative.max()), fill - 1e-3 * relative, np.inf)
+        i, j = np.unravel_index(np.argmin(cost), cost.shape)
+        r, c = rows.pop(int(i)), columns.pop(int(j))
+        order.append((r, c))
+        for k in rows:
+            if pattern[k, c]:
+                A[:, k] -= (A[:, k, c] / A[:, r, c])[:, None] * A[:, r]
+                pattern[k, columns] |= pattern[r, columns]
+    return tuple(order)
+
+
 def inverse(A: np.ndarray) -> np.ndarray:
     """Return A⁻¹ of a symmetric positive definite A, made symmetric by copying its lower triangle."""
     full = solve(A, np.eye(len(A)))

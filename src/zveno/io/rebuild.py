@@ -56,6 +56,8 @@ def _check(mechanism: Mechanism) -> None:
         mechanism.frames,
         mechanism.gravity,
         loops=mechanism.loops,
+        motors=mechanism.motors,
+        reference=mechanism.reference,
     )
     if again.link_names != mechanism.link_names or [j.child for j in again.joints] != [
         j.child for j in mechanism.joints

@@ -46,6 +46,7 @@ HOMES = {
     "Payload": "zveno.identification.payload",
     "MeasurementPlan": "zveno.calibration.planning.result",
     "Configurations": "zveno.ik._whole_body.posture_result",
+    "Mobility": "zveno.loops._mobility",
     "Solutions": "zveno.ik.solutions",
     "Walk": "zveno.walking.walk_result",
     "Trajectory": "zveno.simulation.trajectory",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -30,11 +30,13 @@ def assemble(
     notes: Iterable[str] = (),
     loops: Iterable[Loop] = (),
     extras: Iterable[Extra] = (),
+    motors: Iterable[str] | None = None,
+    reference: ArrayLike | Mapping[str, object] | None = None,
 ) -> Mechanism:
     """Assemble a checked mechanism from links, joints, frames and loops in any order.
 
     Links are sorted depth first, siblings in the order of `joints`. Invalid input raises a `ModelError` that names
-    the link, joint, frame or loop.
+    the link, joint, frame or loop. `reference` may be given by joint name; other joints are then neutral.
     """
     links, joints, frames = list(links), list(joints), list(frames)
     _reject_duplicates("link", [link.name for link in links])
@@ -61,7 +63,7 @@ def assemble(
         raise ModelError(f"gravity {gravity} is not finite or out of range", remedy="Give three numbers in m/s²")
     closing = checked_loops(loops, {name: name for name in names} | {frame.name: frame.link for frame in frames})
     ordered_links, ordered_joints = _depth_first(links, joints)
-    return Mechanism(
+    mechanism = Mechanism(
         name,
         ordered_links,
         ordered_joints,
@@ -73,6 +75,31 @@ def assemble(
         closing,
         tuple(extras),
     )
+    if motors is None and reference is None:
+        return mechanism
+    return replace(
+        mechanism,
+        motors=None if motors is None else _check_motors(mechanism, tuple(motors)),
+        reference=None if reference is None else _check_reference(mechanism, reference),
+    )
+
+
+def _check_motors(mechanism: Mechanism, motors: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of driven joints in the order of q; raise for joints without coordinates of their own."""
+    for name in motors:
+        if name not in mechanism.joint_names:
+            raise unknown_name("joint with coordinates", name, mechanism.joint_names).located(element="motors")
+    return tuple(name for name in mechanism.joint_names if name in motors)
+
+
+def _check_reference(mechanism: Mechanism, reference: ArrayLike | Mapping[str, object]) -> np.ndarray:
+    by_name = isinstance(reference, Mapping)
+    q = mechanism.pack(reference) if by_name else mechanism.checked_q(reference, "reference")
+    if q.shape != (mechanism.n_q,) or not np.isfinite(q).all():
+        raise ModelError(
+            "the reference configuration must be finite numbers, one per coordinate", element="reference"
+        )
+    return mechanism.normalized(q)
 
 
 def _reject_duplicates(kind: str, names: list[str]):

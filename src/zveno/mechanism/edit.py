@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,9 +22,34 @@ _NO_SHAPES = "shapes and other parts of the model file were left out when length
 
 
 def rebuilt(mechanism: Mechanism, **changes: Any) -> Mechanism:
-    """Replace some fields of a mechanism and assemble it again."""
+    """Replace some fields of a mechanism and assemble it again.
+
+    Motors and the reference configuration follow the joints that remain; new joints are neutral and not driven.
+    """
     fields = ("name", "links", "joints", "frames", "gravity", "transmission", "source", "notes", "loops", "extras")
-    return assemble(**({field: getattr(mechanism, field) for field in fields} | changes))
+    kept = {
+        joint.name for joint in changes.get("joints", mechanism.joints) if joint.mimic is None and joint.type.n_q
+    }
+    motors, reference = driving(mechanism, kept)
+    given = {field: getattr(mechanism, field) for field in fields} | {"motors": motors, "reference": reference}
+    return assemble(**(given | changes))
+
+
+def driving(
+    mechanism: Mechanism, kept: Container[str], prefix: str = ""
+) -> tuple[tuple[str, ...] | None, dict[str, object] | None]:
+    """Motors, and reference configuration by name, of the joints that are kept; their names get a prefix."""
+    motors = None if mechanism.motors is None else tuple(prefix + name for name in mechanism.motors if name in kept)
+    if mechanism.reference is None:
+        return motors, None
+    values = mechanism.unpack(mechanism.reference)
+    return motors, {prefix + name: value for name, value in values.items() if name in kept}
+
+
+def opened(mechanism: Mechanism) -> Mechanism:
+    """Remove the closed loops: the tree alone. A note says which loops were opened."""
+    notes = tuple(f"{loop.label}: opened on purpose" for loop in mechanism.loops)
+    return replace(mechanism, loops=(), motors=None, reference=None, notes=mechanism.notes + notes)
 
 
 def fix_joints(mechanism: Mechanism, values: Mapping[str, object] | Iterable[str]) -> Mechanism:
@@ -38,14 +63,20 @@ def fix_joints(mechanism: Mechanism, values: Mapping[str, object] | Iterable[str
         if name not in mechanism.joint_names:
             raise unknown_name("joint with coordinates", name, mechanism.joint_names)
     locked = {name: value for name, value in values.items() if value is not None}
-    positions = mechanism.joint_positions(mechanism.pack(locked))
+    q = mechanism.pack(locked)
+    positions = mechanism.joint_positions(q)
     joints = []
     for i, _, joint in mechanism.outward():
         leader = joint.name if joint.mimic is None else joint.mimic.joint
         joints.append(_lock(joint, positions[i]) if leader in values else joint)
     keep = [k for name in mechanism.joint_names if name not in values for k in _indices(mechanism.v_slices[name])]
     transmission = None if mechanism.transmission is None else mechanism.transmission[np.ix_(keep, keep)]
-    return rebuilt(mechanism, joints=joints, transmission=transmission)
+    reference = {}
+    if mechanism.reference is not None and mechanism.loops:
+        slices = [mechanism.q_slices[name] for name in values]
+        if any(abs(mechanism.reference[at] - q[at]).max() > 1e-12 for at in slices):
+            reference = {"reference": None}  # a joint locked elsewhere would leave the loops open there
+    return rebuilt(mechanism, joints=joints, transmission=transmission, **reference)
 
 
 def attach(
@@ -76,6 +107,7 @@ def attach(
         kept = [frame for frame in mechanism.frames if frame.name != "tool"]
     else:
         kept = list(mechanism.frames)
+    motors, reference = _join_driving(mechanism, other, prefix)
     return assemble(
         f"{mechanism.name}+{other.name}",
         mechanism.links + tuple(prefixed(link, prefix) for link in other.links),
@@ -87,6 +119,8 @@ def attach(
         mechanism.notes + other.notes,
         mechanism.loops + prefixed_loops(other.loops, prefix),
         dict.fromkeys(mechanism.extras + tuple(_prefix_extra(extra, prefix) for extra in other.extras)),
+        motors,
+        reference,
     )
 
 
@@ -198,6 +232,7 @@ def scaled(mechanism: Mechanism, length: float = 1.0, mass: float = 1.0) -> Mech
             for joint in mechanism.joints
         ],
         frames=[replace(frame, T_link_frame=at(frame.T_link_frame)) for frame in mechanism.frames],
+        reference=_scale_reference(mechanism, length),
         extras=() if length != 1.0 else mechanism.extras,
         notes=mechanism.notes + ((_NO_SHAPES,) if length != 1.0 and mechanism.extras else ()),
     )
@@ -255,6 +290,18 @@ def _indices(part: slice) -> range:
     return range(part.start, part.stop)
 
 
+def _join_driving(mechanism: Mechanism, other: Mechanism, prefix: str):
+    """Motors and reference of two joined mechanisms; where one names no motors, all its joints are driven."""
+    carried, mounted = driving(mechanism, mechanism.joint_names), driving(other, other.joint_names, prefix)
+    motors = references = None
+    if carried[0] is not None or mounted[0] is not None:
+        motors = mechanism.joint_names if carried[0] is None else carried[0]
+        motors += tuple(prefix + name for name in other.joint_names) if mounted[0] is None else mounted[0]
+    if carried[1] is not None or mounted[1] is not None:
+        references = (carried[1] or {}) | (mounted[1] or {})
+    return motors, references
+
+
 def _join_transmissions(mechanism: Mechanism, other: Mechanism, mount: Joint):
     """Block-diagonal transmission matrix in the joint order of the joined mechanism."""
     if mechanism.transmission is None and other.transmission is None:
@@ -289,6 +336,17 @@ def _scale_spring(joint: Joint, length: float) -> Spring | None:
         return joint.spring
     factors = np.array([length if unit == "m" else 1.0 for unit in joint.type.units])
     return replace(joint.spring, rest=joint.spring.rest * factors)
+
+
+def _scale_reference(mechanism: Mechanism, length: float) -> dict[str, object] | None:
+    if mechanism.reference is None:
+        return None
+    scaled = {}
+    for name, value in mechanism.unpack(mechanism.reference).items():
+        units = mechanism.joint(name).type.units
+        scales = [length if unit == "m" else 1.0 for unit in units]
+        scaled[name] = value * np.array(scales) if len(units) == np.size(value) else value
+    return scaled
 
 
 def _scale_mimic(mechanism: Mechanism, joint: Joint, length: float):

@@ -99,8 +99,7 @@ def refuse_loops(robot: Any, function: str) -> None:
         raise ModelError(
             f"{function} does not know closed loops ({', '.join(loop.label for loop in loops)})",
             element=mechanism.name,
-            remedy=f"With loops work {WITH_LOOPS}. For the tree with its loops open, "
-            "Robot(dataclasses.replace(robot.mechanism, loops=()))",
+            remedy=f"With loops work {WITH_LOOPS}. The tree alone, with its loops open, is robot.opened()",
         )
 
 

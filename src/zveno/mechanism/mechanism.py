@@ -41,6 +41,10 @@ class Mechanism(JointSpace):
         notes: remarks of the file reader: snapped or rounded angles, omitted parts.
         loops: joints that close loops; used by simulation and base parameters.
         extras: shapes, materials and other sections of a URDF, kept for writing.
+        motors: names of the driven joints, in the order of q; None if the model does not say, as in most trees. All
+            velocities of a driven joint are driven.
+        reference: a configuration (n_q,) that closes the loops and says which branch is meant; None if the model
+            does not give one.
     """
 
     name: str
@@ -53,6 +57,8 @@ class Mechanism(JointSpace):
     notes: tuple[str, ...] = ()
     loops: tuple[Loop, ...] = ()
     extras: tuple[Extra, ...] = ()
+    motors: tuple[str, ...] | None = None
+    reference: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gravity", frozen_array(self.gravity, (3,), "gravity"))
@@ -60,6 +66,10 @@ class Mechanism(JointSpace):
             n = self.n_v
             object.__setattr__(
                 self, "transmission", frozen_array(self.transmission, (n, n), "the transmission matrix")
+            )
+        if self.reference is not None:
+            object.__setattr__(
+                self, "reference", frozen_array(self.reference, (self.n_q,), "the reference configuration")
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -178,6 +188,13 @@ class Mechanism(JointSpace):
             if joint.drive is not None:
                 ratios[self.v_slices[joint.name]] = joint.drive.gear_ratio
         return np.diag(ratios)
+
+    @property
+    def driven_velocities(self) -> tuple[int, ...]:
+        """Entries of v that belong to driven joints; all entries if the model does not name its motors."""
+        if self.motors is None:
+            return tuple(range(self.n_v))
+        return tuple(k for name in self.motors for k in range(self.n_v)[self.v_slices[name]])
 
     # --- identity
 

@@ -74,6 +74,8 @@ def reduced(mechanism: Mechanism, reframe: bool = True) -> Reduced:
         mechanism.notes,
         # Moved frames are valid for the dynamics of the tree only; loops refer to frames of the original model.
         () if reframe else mechanism.loops,
+        motors=mechanism.motors,
+        reference=mechanism.reference,
     )
     return Reduced(smaller, tuple(carriers))
 

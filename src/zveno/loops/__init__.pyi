@@ -1,0 +1,4 @@
+"""Closed loops: the public names and where each comes from."""
+
+from ._mobility import Mobility as Mobility
+from ._mobility import mobility as mobility
