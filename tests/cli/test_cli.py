@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
 import pytest
 from commands import answer, refused, run
 
+import zveno
 from zveno.algorithms.forward_kinematics import frame_pose, link_poses
 from zveno.io.load import load_mechanism
 
@@ -96,6 +98,22 @@ def test_a_quaternion_is_given_as_one_joint_or_by_coordinate(capsys):
     apart = ["x=1", "y=2", "z=3", "qw=0", "qx=0", "qy=0", "qz=-1"]
     one_by_one = answer(capsys, "fk", "biped", *(f"floating_base.{pair}" for pair in apart), "--frame", "pelvis")
     assert together["T"] == one_by_one["T"] == [[-1, 0, 0, 1], [0, -1, 0, 2], [0, 0, 1, 3], [0, 0, 0, 1]]
+
+
+def test_narrower_limits(capsys):
+    """Solutions are those of the library within the same limits; angles may be in degrees."""
+    at = ["ik", "puma560", "--at", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6"]
+    code, out, _ = run(capsys, *at, "--limits", "joint1=-0.5,0.5", "joint5=0,90deg", "--json")
+    assert code == 0
+    robot = zveno.load("puma560")
+    T = robot.forward_kinematics([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+    expected = robot.ik(T, limits={"joint1": (-0.5, 0.5), "joint5": (0.0, np.pi / 2)})
+    assert 0 < expected.count < robot.ik(T).count
+    assert len(json.loads(out)["poses"][0]["solutions"]) == expected.count
+    assert "not a range" in refused(capsys, *at, "--limits", "joint1=1")
+    assert "is empty" in refused(capsys, *at, "--limits", "joint1=1,-1")
+    assert "joint9" in refused(capsys, *at, "--limits", "joint9=1,2")
+    assert "exclude each other" in refused(capsys, *at, "--no-limits", "--limits", "joint1=1,2")
 
 
 def test_outside_the_limits_is_a_warning(capsys):

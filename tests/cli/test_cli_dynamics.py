@@ -10,10 +10,11 @@ from rich.console import Console
 
 import zveno
 from mechanisms import KINDS, random_mechanism
+from zveno import simulation
 from zveno.cli.configuration import parsed_velocities
 from zveno.cli.dynamics import dynamics
 from zveno.cli.export import export
-from zveno.cli.options import Model, Output
+from zveno.cli.options import Held, Model, Output
 from zveno.errors import ModelError, ShapeError, UnknownNameError, ZvenoError, ZvenoWarning
 from zveno.mechanism import Drive
 from zveno.mechanism.base import with_base
@@ -51,7 +52,7 @@ def test_accelerations_undo_torques(capsys):
 
 
 def words(values):
-    return tuple(repr(x) for x in values)
+    return tuple(repr(float(x)) for x in values)
 
 
 def test_degrees(capsys):
@@ -84,6 +85,31 @@ def test_friction():
     assert np.allclose(back["a"], 0, atol=1e-9)
 
 
+def test_loads_and_constraints(capsys):
+    """Reactions are those of the library; a load and the reaction that carries it need the same torques."""
+    robot, rng = zveno.load("torso"), np.random.default_rng(4)
+    q, v = rng.uniform(0.0, 0.08, (2, 11)).round(3)
+    tau = rng.normal(size=11).round(3)
+    state = {"q": words(q), "v": words(v)}
+    loads = ("left_hand=1,-2,3,0.1,0.2,0.3", "head=0,0,-5")
+    held = Held(ball_joint=("left_hand",), weld=("right_hand",))
+    data = answer(capsys, "torso", **state, tau=words(tau), wrench=loads, held=held)
+    pull = robot.jacobian(q, "left_hand").T @ [1, -2, 3, 0.1, 0.2, 0.3] + robot.jacobian(q, "head")[2] * -5
+    np.testing.assert_allclose(data["load_torque"], pull, atol=1e-12)
+    constraints = [simulation.BallJoint("left_hand"), simulation.Weld("right_hand")]
+    expected = simulation.constrained_dynamics(robot, q, v, tau + pull, constraints)
+    np.testing.assert_allclose(data["a"], expected.a, rtol=1e-9)
+    np.testing.assert_allclose(list(data["reactions"].values()), expected.reactions, rtol=1e-8)
+    assert list(data["reactions"]) == list(expected.names)
+    force = ",".join(repr(data["reactions"][f"BallJoint(left_hand)[{k}]"]) for k in range(3))
+    wrench = ",".join(repr(data["reactions"][f"Weld(right_hand)[{k}]"]) for k in range(6))
+    reactions = (*loads, f"left_hand={force}", f"right_hand={wrench}")
+    back = answer(capsys, "torso", **state, a=words(data["a"]), wrench=reactions)
+    np.testing.assert_allclose(back["tau"], tau, atol=1e-8)
+    dynamics("torso", tau=("lift=400",), held=Held(ball_joint=("left_hand",)))
+    assert "constraints solved; reactions" in capsys.readouterr().out
+
+
 def test_velocities_have_names():
     mechanism = random_mechanism(3, n=9, kinds=KINDS, mimic=0)
     names = velocity_names(mechanism)
@@ -114,6 +140,11 @@ def test_wide_matrices_are_split_and_whole(capsys):
         ({"v": ("joint1=1", "2")}, ShapeError, "'2' stands among"),
         ({"tau": ("elbow=1",)}, UnknownNameError, "no velocity named 'elbow'"),
         ({"a": ("joint1=fast",)}, ShapeError, "'fast' is not a number"),
+        ({"a": ("1",) * 6, "held": Held(weld=("link6",))}, ZvenoError, "--a: .*Give --tau"),
+        ({"held": Held(ball_joint=("hand",))}, UnknownNameError, "no frame named 'hand'"),
+        ({"wrench": ("hand=1,2,3",)}, UnknownNameError, "no frame named 'hand'"),
+        ({"wrench": ("link6=1,2",)}, ShapeError, "--wrench link6: 2 numbers given"),
+        ({"wrench": ("link6=1,2,nan",)}, ShapeError, "nan is not a finite number"),
     ],
     ids=lambda value: str(value)[:20],
 )

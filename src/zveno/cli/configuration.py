@@ -54,6 +54,46 @@ def parsed_velocities(mechanism: Mechanism, words: Sequence[str], what: str, deg
     return values
 
 
+def parsed_limits(
+    mechanism: Mechanism, words: Sequence[str], degrees: bool = False
+) -> dict[str, tuple[float, float]]:
+    """Parse limits of joints with one coordinate from `name=lower,upper` words."""
+    units = dict(zip(mechanism.coordinate_names, coordinate_units(mechanism), strict=True))
+    limits = {}
+    for word in words:
+        name, _, text = word.rpartition("=")
+        pair = text.split(",")
+        if name not in units:
+            raise unknown_name("coordinate", name or word, list(units))
+        if len(pair) != 2:
+            raise ShapeError(f"{word!r} is not a range", element="--limits", remedy=f"Write {name}=-0.5,0.5")
+        lower, upper = (number(part, name, units[name], degrees) for part in pair)
+        if lower > upper:
+            raise ShapeError(f"{lower:g} … {upper:g} is empty", element=name, remedy="Give lower,upper")
+        limits[name] = lower, upper
+    return limits
+
+
+def parsed_wrenches(mechanism: Mechanism, words: Sequence[str]) -> dict[str, np.ndarray]:
+    """Parse wrenches on frames, (6,) each: force and moment in world axes, from `frame=fx,fy,fz[,mx,my,mz]`."""
+    wrenches: dict[str, np.ndarray] = {}
+    for word in words:
+        frame, _, text = word.rpartition("=")
+        numbers = text.split(",")
+        if frame not in mechanism.frame_names:
+            raise unknown_name("frame", frame or word, mechanism.frame_names)
+        if len(numbers) not in (3, 6):
+            raise ShapeError(
+                f"{len(numbers)} numbers given",
+                element=f"--wrench {frame}",
+                remedy="Give fx,fy,fz or also mx,my,mz",
+            )
+        values = np.zeros(6)
+        values[: len(numbers)] = [number(part, f"--wrench {frame}") for part in numbers]
+        wrenches[frame] = wrenches.get(frame, np.zeros(6)) + values
+    return wrenches
+
+
 def outside_limits(mechanism: Mechanism, q: np.ndarray) -> list[str]:
     """Names of the coordinates outside their limits."""
     slack = 1e-9

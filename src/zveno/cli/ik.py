@@ -18,6 +18,7 @@ from .options import (
     Quantities,
     RobotName,
     Source,
+    Words,
     WorkersFlags,
     several,
     shown,
@@ -39,6 +40,7 @@ def ik(
     position_only: Flag = False,
     task: str = "pose",
     no_limits: Flag = False,
+    limits: Words = (),
     windings: Flag = False,
     method: str = "auto",
     samples: Count = None,
@@ -66,6 +68,7 @@ def ik(
         position_only: solve for the position only, with any orientation.
         task: pose, position, position+axis or rotation.
         no_limits: ignore the joint limits.
+        limits: narrower limits of joints, such as joint1=-0.5,0.5 joint3=0,90deg.
         windings: include solutions that differ by full turns within the limits.
         method: auto, scan, closed_form, six_revolute, local, or certified: all with a proof.
         samples: values of the redundant joint; random seeds if several joints are redundant.
@@ -82,15 +85,18 @@ def ik(
     from ..ik.paths import solve_path
     from ..ik.solution_files import write_solutions
     from ..robot import Robot
+    from .configuration import parsed_limits
     from .model import given, loaded
 
+    if limits and no_limits:
+        raise ZvenoError("--limits and --no-limits exclude each other", remedy="Give one of them")
     protect(output, [robot, poses, path], reports=True, plot=picture.plot)
     mechanism = loaded(robot, model)
     arm = Robot(mechanism)
     options = {
         "frame": model.meant,
         "relative_to": relative_to,
-        "limits": not no_limits,
+        "limits": parsed_limits(mechanism, limits, model.deg) or not no_limits,
         "task": "position" if position_only else task,
     }
     T = _target(arm, pose, at, poses, path, relative_to, model.meant, model)

@@ -7,12 +7,13 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .options import Model
+from .options import Held, Model
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ..mechanism import Mechanism
+    from ..simulation.constraints import Constraint
 
 log: logging.Logger = logging.getLogger("zveno.cli")
 """Logger of the messages that --verbose shows."""
@@ -51,6 +52,18 @@ def given(mechanism: Mechanism, words: Sequence[str], model: Model) -> np.ndarra
     if outside:
         warnings.warn(f"outside the limits: {', '.join(outside)}", ZvenoWarning, stacklevel=2)
     return q
+
+
+def constraints_of(held: Held) -> list[Constraint]:
+    """Return the constraints of the flags, the frames of which are checked where they are used."""
+    from ..simulation.constraints import BallJoint, Weld
+
+    constraints = []
+    for kind, words in ((BallJoint, held.ball_joint), (Weld, held.weld)):
+        for word in words:
+            frame, _, other = word.partition("=")
+            constraints.append(kind(frame, other or None))
+    return constraints
 
 
 def pose_of_words(words: Sequence[str], flag: str, degrees: bool) -> np.ndarray:

@@ -117,6 +117,16 @@ class Model:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Flags of constraints that hold frames."""
+
+    ball_joint: Words = ()
+    """Frames whose origin is held in place, or FRAME=OTHER: on the origin of another frame."""
+    weld: Words = ()
+    """Frames held in their pose, or FRAME=OTHER: in the pose of another frame."""
+
+
+@dataclass(frozen=True)
 class Picture:
     """Plot flag."""
 
@@ -146,9 +156,10 @@ class Workers:
 _NO_PREFIX = tyro.conf.arg(name="")  # --json, not --output.json
 OutputFlags = Annotated[Output, _NO_PREFIX]
 ModelFlags = Annotated[Model, _NO_PREFIX]
+HeldFlags = Annotated[Held, _NO_PREFIX]
 PictureFlags = Annotated[Picture, _NO_PREFIX]
 WorkersFlags = Annotated[Workers, _NO_PREFIX]
-OUTPUT, MODEL, PICTURE, WORKERS = Output(), Model(), Picture(), Workers()
+OUTPUT, MODEL, HELD, PICTURE, WORKERS = Output(), Model(), Held(), Picture(), Workers()
 """Default values of the flags."""
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from .options import (
+    HELD,
     MODEL,
     OUTPUT,
     Count,
     File,
     Flag,
+    HeldFlags,
     ModelFlags,
     Number,
     OutputFlags,
@@ -43,6 +45,7 @@ def simulate(
     uneven: Number = None,
     save: File = None,
     plot: File = None,
+    held: HeldFlags = HELD,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
@@ -76,7 +79,7 @@ def simulate(
     from ..simulation import PD
     from ..simulation.simulate import simulate as run
     from .configuration import parsed_velocities
-    from .model import given, loaded
+    from .model import constraints_of, given, loaded
 
     protect(output, [robot], [save], reports=True, plot=plot)
     if save is not None and save.suffix.lower() not in SAVED:
@@ -90,6 +93,7 @@ def simulate(
         unused = {"q0": q0, "v0": v0, "target": target, "control": () if control == "none" else control}
         unused |= {"integrator": integrator != "default", "rtol": rtol}
         unused |= {"joint-friction": joint_friction, "joint-limits": joint_limits}
+        unused |= {"ball-joint": held.ball_joint, "weld": held.weld}
         times = {"duration": duration, "step": step, "sample_time": sample_time}
         walked(machine, plan, gait, steps, uneven, unused, (save, plot), output, times)
         return
@@ -110,6 +114,7 @@ def simulate(
         parsed_velocities(mechanism, v0, "v0", model.deg),
         1.0 if duration is None else duration,
         control=law,
+        constraints=constraints_of(held),
         integrator=None if integrator == "default" else integrator,
         step=1e-3 if step is None else step,
         rtol=1e-6 if rtol is None else rtol,

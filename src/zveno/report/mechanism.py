@@ -7,7 +7,7 @@ of a humanoid off the screen.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from ..algorithms.center_of_mass import total_mass
 from ..algorithms.drives import FRICTION_SMOOTHING, friction_torque
 from ..algorithms.energy import kinetic_energy, potential_energy
 from ..algorithms.inverse_dynamics import bias, gravity_torque
+from ..algorithms.jacobian import jacobian
 from ..algorithms.mass_matrix import mass_matrix
 from ..algorithms.singular import refuse_singular
 from ..errors import UnknownNameError
@@ -417,7 +418,14 @@ MOST_COLUMNS = 40
 
 
 def dynamics_data(
-    mechanism: Mechanism, q: np.ndarray, v: np.ndarray, a: Any = None, tau: Any = None, friction: bool = False
+    mechanism: Mechanism,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: Any = None,
+    tau: Any = None,
+    friction: bool = False,
+    wrenches: Mapping[str, np.ndarray] | None = None,
+    constrained: Callable[[np.ndarray], Any] | None = None,
 ) -> dict[str, Any]:
     """Compute torques from accelerations a, or accelerations from torques tau, and their contributions.
 
@@ -427,14 +435,21 @@ def dynamics_data(
         a: accelerations (n_v,), zero if neither they nor torques are given.
         tau: torques (n_v,).
         friction: True to include the friction of the drives.
+        wrenches: force and moment on frames, (6,) each, in world axes at the frame's origin.
+        constrained: function of torques that returns a `ConstrainedMotion`, for a robot under constraints.
     """
     given = "a" if tau is None else "tau"
+    loads = {frame: jacobian(mechanism, q, frame).T @ wrench for frame, wrench in (wrenches or {}).items()}
+    load = sum(loads.values(), np.zeros(mechanism.n_v))
+    motion = None
     if tau is None:
         a = np.zeros(mechanism.n_v) if a is None else a
-        tau = _evaluate("inverse_dynamics", mechanism, q, v, a, friction)
+        tau = _evaluate("inverse_dynamics", mechanism, q, v, a, friction) - load
     else:
         refuse_singular(mechanism)
-        a = _evaluate("forward_dynamics", mechanism, q, v, tau, friction)
+        if constrained is not None:
+            motion = constrained(tau + load)
+        a = motion.a if motion else _evaluate("forward_dynamics", mechanism, q, v, tau + load, friction)
     M, h = mass_matrix(mechanism, q), bias(mechanism, q, v)
     kinetic, potential = float(kinetic_energy(mechanism, q, v)), float(potential_energy(mechanism, q))
     data = {
@@ -451,6 +466,11 @@ def dynamics_data(
         "energy": {"kinetic": kinetic, "potential": potential, "total": kinetic + potential},
         "mass_matrix": M.tolist(),
     }
+    if loads:
+        data["load_torque"] = load.tolist()
+    if motion:
+        data["constraints"] = motion.status
+        data["reactions"] = dict(zip(motion.names, motion.reactions.tolist(), strict=True))
     if friction:
         smoothing = 0.0 if given == "a" else FRICTION_SMOOTHING
         data["friction_torque"] = friction_torque(mechanism, v, smoothing).tolist()
@@ -468,6 +488,11 @@ def print_dynamics(console: Console, data: dict[str, Any], degrees: bool = False
         Text(", ".join(f"{name} {_number(energy[name])} J" for name in energy)), Text("energy", style="dim")
     )
     _print_matrix(console, "mass matrix, kg·m² (kg·m, kg)", data["mass_matrix"], data["velocity_names"])
+    if "reactions" in data:
+        console.print()
+        console.print(Text(f"constraints {data['constraints']}; reactions, N or N·m", style="dim"))
+        for name, x in data["reactions"].items():
+            console.print(Text(f"{name}  {_number(x)}"))
 
 
 def _evaluate(name: str, mechanism: Mechanism, q, v, last, friction: bool):
@@ -487,6 +512,8 @@ def _state_table(data: dict[str, Any], degrees: bool) -> Table:
     if len(data["q"]) == len(turning):
         columns = {"q": factor * list(data["q"].values())} | columns
     columns |= {"τ": data["tau"], "gravity": data["gravity_torque"], "bias": data["bias"]}
+    if "load_torque" in data:
+        columns["loads"] = data["load_torque"]
     if "friction_torque" in data:
         columns["friction"] = data["friction_torque"]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
