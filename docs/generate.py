@@ -60,7 +60,7 @@ FORMATS = {
     "MJCF, read": ("zveno.io.mjcf", None),
     "Poses": ("zveno.ik.paths.pose_files", "read_poses"),
     "Measurements (.csv)": ("zveno.io.measurements", None),
-    "Motions of one joint at a time (.csv)": ("zveno.calibration.axes", None),
+    "Motions of one joint at a time (.csv)": ("zveno.calibration", "read_axis_motions"),
     "Measurements: settings, columns, other files": ("zveno", "read_dataset"),
     "Recordings": ("zveno", "read_log"),
     "Results (.json)": ("zveno.io.results", None),

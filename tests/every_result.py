@@ -18,6 +18,7 @@ def every_result(directory: Path) -> dict[str, zveno.Result]:
     puma = zveno.load("puma560")
     q = robot.random(30, 1)
     T = robot.forward_kinematics(q[0])
+    swings = np.array([*((x, 0.0) for x in (-0.5, 0.0, 0.6)), *((0.0, x) for x in (-0.4, 0.7, 0.9))])
     tracker = zveno.calibration.Position(sigma=1e-4)
     campaign = zveno.calibration.Dataset(
         tracker, q, zveno.calibration.apply_deviations(robot, {"Tx1": 1e-3}).forward_kinematics(q)[:, :3, 3]
@@ -42,6 +43,7 @@ def every_result(directory: Path) -> dict[str, zveno.Result]:
         simulation.constrained_dynamics(robot, q[0], 0 * q[0], 0 * q[0], [simulation.PointOnPlane("tool")]),
         robot.base_parameters(),
         zveno.calibration.identifiability(robot, "position"),
+        zveno.calibration.identify_axes(swings, robot.forward_kinematics(swings, "tool")[:, :3, 3]),
         calibration,
         robot.identify(log, friction_terms="basic"),
         identification.identify_payload(robot, log, frame=robot.link_names[-1], friction_terms="basic"),

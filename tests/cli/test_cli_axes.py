@@ -39,7 +39,11 @@ def test_the_robot_written_places_the_target(capsys, motions, tmp_path):
 def test_what_is_printed_and_what_is_wrong(capsys, motions, tmp_path):
     code, out, _ = run(capsys, "axes", str(motions), str(tmp_path / "found.ets"))
     assert code == 0
-    assert "2 axes, written to" in out
+    assert "2 axes, residuals up to" in out
+    assert (tmp_path / "found.ets").exists()
+    code, _, _ = run(capsys, "axes", str(motions), str(tmp_path / "a.toml"), "--report", str(tmp_path / "a.html"))
+    assert code == 0
+    assert "Distances from circles and lines" in (tmp_path / "a.html").read_text()
     motions.write_text(motions.read_text().replace("10.0,-60", "20.0,-50") + "\n30.0,40.0,1,2,3\n")
     assert "move together" in refused(capsys, "axes", str(motions), str(tmp_path / "other.urdf"))
     assert "nowhere.csv" in refused(capsys, "axes", str(tmp_path / "nowhere.csv"), str(tmp_path / "other.urdf"))

@@ -22,6 +22,7 @@ from zveno.documents.base_parameters import (
     energy_balance,
     energy_regressor,
     grouping,
+    identify,
     joint_functions,
     n_matrices,
     n_rows,
@@ -185,3 +186,56 @@ def test_the_balance_of_a_recorded_motion():
         energy_balance(robot, t, q, v, tau, every=401)
     with pytest.raises(ZvenoError, match="t, v and tau"):
         energy_balance(robot, t, q, v, tau[1:])
+
+
+def recorded(robot, seed: int, m: int):
+    """A smooth motion of joints with one coordinate: t, q, v, a and the torques of the links."""
+    rng, t = np.random.default_rng(seed), np.linspace(0.0, 10.0, m)
+    w = rng.uniform(1.0, 5.0, (4, robot.n_v))
+    size, phase = rng.uniform(0.1, 0.5, (4, robot.n_v)), rng.uniform(0.0, 6.0, (4, robot.n_v))
+    angle = w * t[:, None, None] + phase
+    q = np.sum(size * np.sin(angle), axis=1)
+    v, a = np.sum(size * w * np.cos(angle), axis=1), -np.sum(size * w * w * np.sin(angle), axis=1)
+    return t, q, v, a, robot.regressor(q, v, a) @ robot.mechanism.inertial_parameters
+
+
+@pytest.mark.parametrize("by", ["torques", "energy", "both"])
+@pytest.mark.parametrize("seed", few(range(6), kept=2))
+def test_energies_and_torques_identify_the_same_parameters(seed, by):
+    """Exact records of a random tree give its base parameters, whichever rows are used."""
+    robot = zveno.Robot(random_mechanism(seed, n=3, kinds=("revolute", "prismatic"), mimic=0.0))
+    t, q, v, a, tau = recorded(robot, seed, 20001)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ZvenoWarning)
+        found = identify(robot, t, q, v, tau, a, by=by, every=40)
+        true = base_parameters(robot).project(robot.mechanism.inertial_parameters)
+    np.testing.assert_allclose(found.values, true, atol=1e-3 * abs(true).max())
+    assert set(found.sigma) == ({"torques", "energy"} if by == "both" else {by})
+
+
+@pytest.mark.laws
+def test_errors_are_predicted_and_energies_alone_are_less_accurate():
+    robot = zveno.load("scara")
+    t, q, v, a, tau = recorded(robot, 1, 2001)
+    base = robot.base_parameters()
+    true, rng = base.project(robot.mechanism.inertial_parameters), np.random.default_rng(2)
+    standard, spread = {}, {}
+    for by in ("torques", "energy", "both"):
+        trials = [identify(robot, t, q, v, tau + 0.5 * rng.normal(size=tau.shape), a, by=by) for _ in range(40)]
+        errors = np.array([found.values - true for found in trials])
+        spread[by] = np.sqrt(np.mean(errors**2, axis=0))
+        standard[by] = spread[by] / np.mean([found.std for found in trials], axis=0)
+    assert standard["torques"] == pytest.approx(1.0, abs=0.45)
+    assert np.all(spread["energy"] > spread["torques"])
+    # The works are made of the same torques: with exact accelerations they add nothing.
+    assert 0.9 < np.mean(spread["both"] / spread["torques"]) < 1.5
+    assert np.all(spread["both"] < spread["energy"])
+
+
+def test_what_energies_cannot_identify_is_refused():
+    robot = zveno.load("scara")
+    t, q, v, _, tau = recorded(robot, 1, 201)
+    with pytest.raises(ZvenoError, match="does not determine all 8"):
+        identify(robot, t, q * [1, 1, 1, 0], v * [1, 1, 1, 0], tau, by="torques")
+    with pytest.raises(ZvenoError, match="kind of rows"):
+        identify(robot, t, q, v, tau, by="power")

@@ -166,7 +166,8 @@ def test_a_robot_from_motions_of_one_joint_at_a_time(name):
     away = robot.random(20, 6)
     expected = robot.forward_kinematics(away, "tool")[:, :3, 3]
     np.testing.assert_allclose(zveno.Robot(found.mechanism).forward_kinematics(away)[:, :3, 3], expected, atol=1e-9)
-    assert str(found).count("residual 0.0000 mm") == robot.n_q
+    assert "residuals up to" in str(found)
+    assert max(axis.residual for axis in found.axes) < 1e-9
 
 
 def test_two_stages_without_a_nominal_model():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from ..report.description import (
 if TYPE_CHECKING:
     from ._identifiability import Identifiability
     from .accuracy import AccuracyCells, AccuracyMap
+    from .axes import IdentifiedAxes, JointAxis
     from .result import Calibration
 
 MOST_CORRELATED = 40
@@ -277,6 +278,53 @@ def describe_identifiability(result: Identifiability) -> Description:
     tone = "warn" if result.status == "uncertain" else "good"
     title = f"{result.robot_name}, identifiable by {result.measurement} measurements"
     return Description(title, result.summary, tone, fields, blocks)
+
+
+def describe_axes(result: IdentifiedAxes) -> Description:
+    """Describe identified axes: how well each is determined, its direction and place, and all residuals."""
+    axes, names = result.axes, [joint.name for joint in result.mechanism.joints]
+    turns = [np.degrees(np.sqrt(np.trace(axis.covariance[:3, :3]))) for axis in axes]
+    columns = [
+        Column("joint", names),
+        Column("type", [axis.kind for axis in axes]),
+        Column("points", [len(axis.q) for axis in axes], format="d"),
+        Column("radius", [1e3 * axis.radius if axis.kind == "revolute" else np.nan for axis in axes], "mm", ".3f"),
+        Column("residual", [1e3 * axis.residual for axis in axes], "mm", ".4f"),
+        Column("direction to", turns, "°", ".4f"),
+    ]
+    places = [Column("joint", names)]
+    for k, letter in enumerate("xyz"):
+        places.append(Column(f"direction {letter}", [axis.direction[k] for axis in axes], format=".6f"))
+    for k, letter in enumerate("xyz"):
+        places.append(Column(f"point {letter}", [axis.t[k] for axis in axes], "m", ".6f"))
+    series = [
+        Series(name, 1e3 * axis.distances, axis.q, style="dots") for name, axis in zip(names, axes, strict=True)
+    ]
+    at = [axis.t for axis in axes]
+    blocks: list[Block] = [
+        Table("Axes", columns),
+        Table("Directions and points", places, note="In the measuring frame; of a circle, its centre.", media=PAGE),
+        Curves("Distances from circles and lines", series, "joint value, rad or m", "mm", span=4),
+        Scene("Robot found", result.mechanism, result.q_rest[None], ["at rest"], points=np.array(at), media=PAGE),
+    ]
+    fields = [
+        Field("axes", [describe_axis(name, axis) for name, axis in zip(names, axes, strict=True)]),
+        Field("q_rest", dict(zip(names, result.q_rest.tolist(), strict=True))),
+    ]
+    return Description("Axes from motions of one joint at a time", result.summary, "good", fields, blocks)
+
+
+def describe_axis(joint: str, axis: JointAxis) -> dict[str, Any]:
+    """Return an axis as plain values."""
+    return {
+        "joint": joint,
+        "type": axis.kind,
+        "direction": axis.direction.tolist(),
+        "point": axis.t.tolist(),
+        "radius": axis.radius,
+        "residual": axis.residual,
+        "covariance": axis.covariance.tolist(),
+    }
 
 
 def describe_accuracy_map(result: AccuracyMap) -> Description:

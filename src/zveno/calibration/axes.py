@@ -13,13 +13,17 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError, ShapeError, ZvenoError
 from ..io.cells import delimiter_of, is_number, split_cells
 from ..io.files import read_text
+from ..io.results import registered
 from ..io.units import Units, nearest_of
 from ..mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
+from ..report.description import Description
+from ..report.result import Result
 from ..spatial.rotations import nearest_rotation
 from ..spatial.transforms import inverse, transform
 from ..spatial.vectors import skew
 
 
+@registered
 @dataclass(frozen=True, eq=False)
 class JointAxis:
     """Axis of one joint in the measuring frame.
@@ -33,6 +37,8 @@ class JointAxis:
         covariance: covariance (6, 6) of (δω, δt) in the measuring frame for the estimated noise: document 001 (25),
             corrected (`frame_covariance`). For a prismatic joint, the rotation about its line is not included.
         sigma: standard deviation of a coordinate, m.
+        q: joint values, (m,), rad or m.
+        distances: distance of every measured point from the circle or line, (m,), m.
     """
 
     kind: str
@@ -43,6 +49,8 @@ class JointAxis:
     residual: float
     sigma: float
     covariance: np.ndarray
+    q: np.ndarray
+    distances: np.ndarray
 
     @property
     def T(self) -> np.ndarray:
@@ -106,6 +114,8 @@ def joint_axis(q: ArrayLike, g: ArrayLike, kind: str = "revolute", sigma: float 
         float(np.sqrt(np.mean(np.sum(r**2, axis=1)))),
         s,
         frame_covariance(scale * p @ R.T, s),
+        q,
+        np.sqrt(np.sum(r**2, axis=1)),
     )
 
 
@@ -143,7 +153,9 @@ def frame_covariance(points: ArrayLike, sigma: float, scale: bool = True) -> np.
     return np.block([[turn, turn @ arm.T], [arm @ turn, place]])
 
 
-class IdentifiedAxes(NamedTuple):
+@registered
+@dataclass(frozen=True, eq=False, repr=False)
+class IdentifiedAxes(Result):
     """Robot found from motions of one joint at a time.
 
     Attributes:
@@ -156,14 +168,24 @@ class IdentifiedAxes(NamedTuple):
     q_rest: np.ndarray
     mechanism: Mechanism
 
-    def __str__(self) -> str:
-        lines = []
-        for k, axis in enumerate(self.axes, start=1):
-            turn = np.degrees(np.sqrt(np.trace(axis.covariance[:3, :3])))
-            radius = f", radius {1e3 * axis.radius:.3f} mm" if axis.kind == "revolute" else ""
-            residual = f"residual {1e3 * axis.residual:.4f} mm, direction to {turn:.4f}°"
-            lines.append(f"joint {k}, {axis.kind}{radius}: {residual}")
-        return "\n".join(lines)
+    kind = "axes"
+    status = "solved"
+
+    @property
+    def summary(self) -> str:
+        """Summary in one sentence."""
+        worst = max(range(len(self.axes)), key=lambda k: self.axes[k].residual)
+        turn = max(np.sqrt(np.trace(axis.covariance[:3, :3])) for axis in self.axes)
+        return (
+            f"{len(self.axes)} axes, residuals up to {1e3 * self.axes[worst].residual:.3g} mm "
+            f"({self.mechanism.joints[worst].name}), directions to {np.degrees(turn):.2g}°"
+        )
+
+    def describe(self) -> Description:
+        """Return the description that text and pages show."""
+        from ._describe import describe_axes
+
+        return describe_axes(self)
 
 
 def identify_axes(
@@ -288,7 +310,17 @@ class AxisMotions(NamedTuple):
 
 
 def read_axis_motions(path: str | PathLike[str]) -> AxisMotions:
-    """Read a CSV file of motions of one joint at a time, in SI units."""
+    """Read a CSV file of motions of one joint at a time, for `identify_axes`, in SI units.
+
+        # unit = mm                  of x, y, z and of prismatic joints: "m", "cm" or "mm"; m by default
+        # angle = deg                of revolute joints: "deg" or "rad"; rad by default
+        # prismatic = joint3         names of prismatic joints, if there are any
+        joint1, joint2, joint3, x, y, z
+        -60, 20, 100, 812.4, 33.1, 405.9
+
+    Every row is one position of the target. The columns x, y and z are its coordinates, all others are joints, from
+    the base outward. In every row at most one joint is away from the posture that the others rest in.
+    """
     settings, rows = {"unit": "m", "angle": "rad", "prismatic": ""}, []
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         text = line.strip()

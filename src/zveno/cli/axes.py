@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from .options import OUTPUT, Number, OutputFlags
-from .output import Answer, deliver, protect
+from .output import answer_of, deliver, protect, say_written, write_report
 
 Motions = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MOTIONS")]
 Target = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
@@ -35,25 +35,13 @@ def axes(
     from ..errors import ZvenoError
     from ..io.write import write_model
 
-    protect(output, [motions], model=target)
+    protect(output, [motions], reports=True, model=target)
     given = read_axis_motions(motions)
     try:
         found = identify_axes(*given, sigma=sigma)
     except ZvenoError as error:
         raise error.located(file=motions) from error
     file = write_model(found.mechanism, target)
-    data = {
-        "file": str(file),
-        "q_rest": dict(zip(given.names, found.q_rest.tolist(), strict=True)),
-        "axes": [
-            {"joint": name, "type": axis.kind, "direction": axis.direction.tolist(), "point": axis.t.tolist()}
-            | {"radius": axis.radius, "residual": axis.residual, "covariance": axis.covariance.tolist()}
-            for name, axis in zip(given.names, found.axes, strict=True)
-        ],
-    }
-
-    def show(console):
-        console.print(str(found))
-        console.print(f"{len(found.axes)} axes, written to {file}")
-
-    deliver(Answer(lambda: data, show), output)
+    say_written(file)
+    write_report(found, output)
+    deliver(answer_of(found, file=str(file)), output)

@@ -5,6 +5,7 @@
   columns, `grouping` the combinations Y = Z̃⁺ Z.
 - `BasisModel`: energy and torques from the basis functions, as the document remarks.
 - `energy_regressor`, `energy_balance`: energies linear in the parameters, (4) to (6), for any robot.
+- `identify`: base parameters from a recorded motion, by torques, by energies or by both.
 
 The energy coefficients are expanded in products of {1, cos q, sin q, …} of all joints, one row of Z per product.
 The base parameters are the independent columns of Z. The size of Z grows as 5^N; `robot.base_parameters` does not
@@ -29,7 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base_parameters._views import PAIRS
-from ..errors import ModelError, ShapeError, unknown_name
+from ..base_parameters.analyse import base_parameters
+from ..base_parameters.result import BaseParameters
+from ..errors import ModelError, ShapeError, ZvenoError, unknown_name
 from ..kernels import derivatives
 from ..kernels.compile import compiled
 from ..kernels.kernel import Kernel
@@ -590,3 +593,82 @@ def energy_balance(
     work = np.concatenate([[0.0], np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(t))])
     ends = np.arange(0, len(t), every)
     return np.diff(energy_regressor(robot, np.asarray(q)[ends], v[ends]), axis=0), np.diff(work[ends])
+
+
+ROWS = {"torques": ("torques",), "energy": ("energy",), "both": ("torques", "energy")}
+"""Kinds of rows of `identify`."""
+EXCITED = 1e-8
+"""Smallest singular value of the scaled rows, relative to the largest, that determines a parameter."""
+
+
+class Identified(NamedTuple):
+    """Base parameters of a recorded motion."""
+
+    base: BaseParameters
+    """Definition of the base parameters p̃."""
+    values: np.ndarray
+    """Estimates of p̃, (rank,)."""
+    std: np.ndarray
+    """Standard deviations, (rank,), if the errors of rows are independent."""
+    sigma: dict[str, np.ndarray]
+    """Residual standard deviations: torques of every joint, (n_v,), and work of an interval, (1,)."""
+
+
+def identify(
+    robot: RobotFunctions,
+    t: ArrayLike,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    a: ArrayLike | None = None,
+    *,
+    by: str = "both",
+    every: int = 1,
+) -> Identified:
+    """Estimate base parameters by weighted least squares of torque rows W p̃ = τ, energy rows ΔH p̃ = W, or both.
+
+    Each joint's torques and the works are weighted by their own residual standard deviation. Torque rows need
+    accelerations, energy rows do not; but an interval gives one row instead of n_v, so that energies alone are less
+    accurate. The works are made of the same torques: where accelerations are exact, energies add nothing.
+    `robot.identify` is the estimator of practice, with friction, filters and consistent inertias.
+
+    Args:
+        robot: any robot without friction; subtract friction from tau.
+        t, q, v, tau: samples (m,), (m, n_q), (m, n_v), (m, n_v).
+        a: accelerations (m, n_v); central differences of v by default.
+        by: "torques", "energy" or "both".
+        every: number of samples per interval of the energy rows.
+    """
+    if by not in ROWS:
+        raise unknown_name("kind of rows", by, ROWS)
+    base = base_parameters(robot)
+    changes, work = energy_balance(robot, t, q, v, tau, every)
+    groups: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {"energy": [(changes[:, base.columns], work)]}
+    if "torques" in ROWS[by]:
+        slopes = np.gradient(np.asarray(v, dtype=float), np.asarray(t, dtype=float), axis=0) if a is None else a
+        W = robot.regressor(q, v, slopes)[..., base.columns]
+        groups["torques"] = [(W[:, j], np.asarray(tau, dtype=float)[:, j]) for j in range(robot.n_v)]
+    parts = [part for kind in ROWS[by] for part in groups[kind]]
+    rows, right = (np.concatenate(stack) for stack in zip(*parts, strict=True))
+    size = np.linalg.norm(rows, axis=0)
+    values, _, _, s = np.linalg.lstsq(rows / np.where(size > 0, size, 1.0), right)
+    if not size.all() or len(s) < base.rank or s[-1] <= EXCITED * s[0]:
+        raise ZvenoError(
+            f"the motion does not determine all {base.rank} base parameters by {by}",
+            element=robot.name,
+            remedy="Record a motion in which all joints move (zveno.identification.plan_excitation)",
+        )
+    values = values / size
+    covariance, sigma = np.zeros((base.rank, base.rank)), np.zeros(len(parts))
+    for _ in range(2):
+        residuals = [y - A @ values for A, y in parts]
+        sigma = np.array([np.sqrt(np.mean(r**2)) for r in residuals])
+        # A joint without any residual must not outweigh all others.
+        least = np.finfo(float).eps * np.sqrt(np.mean(right**2))
+        weights = np.repeat(1.0 / np.maximum(sigma, max(least, 1e-300)), [len(y) for _, y in parts])
+        scaled = rows * weights[:, None] / size
+        values = np.linalg.lstsq(scaled, right * weights)[0] / size
+        covariance = np.linalg.inv(scaled.T @ scaled) / np.outer(size, size)
+    n = len(groups.get("torques", ()))
+    by_kind = {"torques": sigma[:n], "energy": sigma[n:]}
+    return Identified(base, values, np.sqrt(np.diag(covariance)), {kind: by_kind[kind] for kind in ROWS[by]})

@@ -39,6 +39,7 @@ HOMES = {
     "DriveGains": "zveno.identification.payload",
     "Excitation": "zveno.identification.excitation.result",
     "Export": "zveno.export",
+    "IdentifiedAxes": "zveno.calibration.axes",
     "Identifiability": "zveno.calibration._identifiability",
     "Identification": "zveno.identification.result",
     "Proof": "zveno.ik.judge",
