@@ -18,9 +18,9 @@ from scipy.signal import firwin
 import zveno
 from zveno import identification
 from zveno.fit.threads import one_thread
-from zveno.identification.excitation.curves import FourierBasis
-from zveno.identification.excitation.optimise import BATCH, random_motions
-from zveno.identification.excitation.setup import excitation_problem
+from zveno.identification.excitation._curves import FourierBasis
+from zveno.identification.excitation._optimise import BATCH, random_motions
+from zveno.identification.excitation.plan_excitation import excitation_problem
 from zveno.motion_limits import motion_limits
 
 from .excitation_figaroh import FINE, planned

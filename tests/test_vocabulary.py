@@ -46,7 +46,7 @@ DIALECT = re.compile(r"(?<!there )\b(is|are) no [a-z]|\b(one|entry|value|number|
 EMPTY_NAMES = {"found", "own", "one", "what", "told", "there"}
 """Names of variables that do not say what they hold."""
 WITH_EMPTY_NAMES = {
-    "base_parameters", "cli", "identification", "ik", "io", "report", "simulation", "studio",
+    "base_parameters", "cli", "ik", "io", "report", "simulation", "studio",
     "walking",
 }  # fmt: skip
 """Packages that still have such variables. The list only shrinks."""

@@ -5,12 +5,12 @@ import pytest
 from calibration_arms import FAR, arm, simulated, truth
 
 import zveno
+from zveno.calibration._output import calibrated_mechanism
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import (
     Pose,
     RelativePose,
 )
-from zveno.calibration.output import calibrated_mechanism
 from zveno.errors import ZvenoError
 
 SIGMA = 5e-5

@@ -10,12 +10,12 @@ from calibration_arms import FAR, arm, simulated, truth
 import zveno
 from tiers import few
 from zveno.calibration._identifiability import identifiability
+from zveno.calibration._output import calibrated_mechanism
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.compensate import AT_LIMIT, HELD_BACK, LARGEST, REACHED, TOLERANCE, UNCHANGED
 from zveno.calibration.measurements import measurement
 from zveno.calibration.measurements.datasets import Dataset
 from zveno.calibration.models import redundant_model
-from zveno.calibration.output import calibrated_mechanism
 from zveno.spatial.transforms import transform
 
 REFLECTOR = transform(None, np.array([0.040, 0.015, 0.060]))

@@ -38,7 +38,7 @@ def test_what_is_lost_is_the_distance_of_two_robots(found, form):
         values[found.model.numbers[name]] = value
     for name in found.model.choose("tcp") if made.tool_apart else ():
         values[found.model.numbers[name]] = found.deviations[found.model.numbers[name]]
-    from zveno.calibration.output import calibrated_mechanism
+    from zveno.calibration._output import calibrated_mechanism
 
     held = zveno.Robot(calibrated_mechanism(found.model, values))
     q = found.robot.random(2000, 9)

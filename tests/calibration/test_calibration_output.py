@@ -9,12 +9,12 @@ from calibration_arms import TOOL, arm, simulated, truth
 import zveno
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration._kinematics import frame_motion
+from zveno.calibration._output import calibrated_mechanism, text_of
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Position, RelativePose
 from zveno.calibration.measurements._fit_problem import fit_problem
 from zveno.calibration.measurements.datasets import Dataset
 from zveno.calibration.models import redundant_model
-from zveno.calibration.output import calibrated_mechanism, text_of
 from zveno.io.load import load_mechanism
 
 

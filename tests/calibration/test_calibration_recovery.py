@@ -9,6 +9,7 @@ import zveno
 from tiers import every, few
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration._kinematics import frame_motion
+from zveno.calibration._output import calibrated_mechanism
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import (
     AxisDirection,
@@ -24,7 +25,6 @@ from zveno.calibration.measurements import (
 )
 from zveno.calibration.measurements._fit_problem import fit_problem
 from zveno.calibration.models import redundant_model
-from zveno.calibration.output import calibrated_mechanism
 from zveno.spatial.transforms import transform
 
 SIGMA = 5e-5

@@ -7,8 +7,7 @@ import zveno
 from mechanisms import random_mechanism
 from zveno import identification
 from zveno.base_parameters.analyse import base_parameters
-from zveno.identification.consistency import consistent_estimate, unknowns_of
-from zveno.identification.prior import prior_of
+from zveno.identification._consistency import consistent_estimate, prior_of, unknowns_of
 from zveno.spatial.inertia import problems
 
 STRONG = 1e8

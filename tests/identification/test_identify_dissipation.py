@@ -5,13 +5,11 @@ import pytest
 from scipy.optimize import lsq_linear
 
 import zveno
-from zveno.identification.consistency import consistent_estimate, unknowns_of
-from zveno.identification.dissipation import friction_parts
-from zveno.identification.elastic import History, yielded
-from zveno.identification.friction import ASYMMETRIC, CHOICES, DEFAULT, TERMS
+from zveno.identification._consistency import consistent_estimate, prior_of, unknowns_of
+from zveno.identification._dissipation import friction_parts
+from zveno.identification._friction import ASYMMETRIC, CHOICES, DEFAULT, TERMS, History, yielded
+from zveno.identification._selection import _dissipating
 from zveno.identification.model import FrictionColumn, torque_model
-from zveno.identification.prior import prior_of
-from zveno.identification.selection import _dissipating
 
 ARM = "Rz(q1) Tx(0.3) Ry(q2) Tx(0.4)"
 BODIES = {

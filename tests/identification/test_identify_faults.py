@@ -11,8 +11,8 @@ from test_identify_command import ARM
 import tiers
 import zveno
 from zveno import identification
-from zveno.identification.faults import find, gains, recorded
-from zveno.identification.faults.fault import UNSEEN
+from zveno.identification._faults import find, gains, recorded
+from zveno.identification._faults.fault import UNSEEN
 
 
 @pytest.fixture(scope="module")

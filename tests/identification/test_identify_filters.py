@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zveno.identification.filters import Stream, low_pass, shifted_smoother, smoother
+from zveno.identification._preparation import Stream, low_pass, shifted_smoother, smoother
 
 DT = 1e-3
 

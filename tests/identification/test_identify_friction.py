@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno.identification.friction import DEFAULT
+from zveno.identification._friction import DEFAULT
 
 SECONDS, STEP, STEEP = 40.0, 2e-3, 0.003
 

@@ -7,11 +7,11 @@ import pytest
 
 import zveno
 from zveno import identification
-from zveno.identification import series
-from zveno.identification.estimate import solved_scaled
-from zveno.identification.friction import TERMS, elements_of
+from zveno.identification import _series
+from zveno.identification._estimate import solved_scaled
+from zveno.identification._friction import TERMS, elements_of
+from zveno.identification._series import recording_of
 from zveno.identification.model import FrictionColumn, torque_model
-from zveno.identification.series import recording_of
 
 
 @pytest.mark.parametrize("name", ["puma560", "tx40", "panda"])
@@ -70,9 +70,9 @@ def test_a_long_recording_is_read_three_times(monkeypatch):
         passes.append(rows)  # the file was read to its end
 
     counted = dataclasses.replace(log, _pieces=pieces)
-    monkeypatch.setattr(series, "ROWS", 10_000)
-    monkeypatch.setattr(series, "ENOUGH", 20_000)
-    monkeypatch.setattr("zveno.identification.preparation.CACHED", 0)
+    monkeypatch.setattr(_series, "ROWS", 10_000)
+    monkeypatch.setattr(_series, "ENOUGH", 20_000)
+    monkeypatch.setattr("zveno.identification._preparation.CACHED", 0)
     found = robot.identify(counted, friction_terms="default", folds=3)
     assert found.status == "usable"
     assert passes == [len(t)] * 3
@@ -88,7 +88,7 @@ def test_some_pieces_are_those_of_the_whole():
     assert [piece.start for piece in some] == [piece.start for piece in every[::3]]
     for piece in some:
         np.testing.assert_array_equal(piece.q, q[piece.start : piece.start + len(piece.q)])
-    assert [piece.start for piece in every] == list(range(0, len(t), series.ROWS))
+    assert [piece.start for piece in every] == list(range(0, len(t), _series.ROWS))
 
 
 @pytest.mark.parametrize("unseen", [0, 1, 3])

@@ -9,8 +9,8 @@ from simulated_logs import Friction, fourier
 import zveno
 from tiers import few
 from zveno import identification
-from zveno.identification.series import recording_of
-from zveno.identification.spectrum import velocity_spectrum
+from zveno.identification._series import recording_of
+from zveno.identification._spectrum import velocity_spectrum
 
 RATES = (100.0, 300.0, 1000.0, 2000.0)
 

@@ -5,7 +5,7 @@ import pytest
 from simulated_logs import Friction, fourier
 
 import zveno
-from zveno.identification import preparation
+from zveno.identification import _preparation
 
 FRICTION = Friction(viscous=3.0, coulomb=4.0, smoothing=0.02)
 
@@ -26,8 +26,8 @@ def test_short_filters_predict_other_motions_better(seconds, monkeypatch):
     fast = abs(v) > 0.1
     errors: dict[float, list[float]] = {}
     margins = {}
-    for times in (preparation.SHORT, 0.0):
-        monkeypatch.setattr(preparation, "SHORT", times)
+    for times in (_preparation.SHORT, 0.0):
+        monkeypatch.setattr(_preparation, "SHORT", times)
         for seed in range(6):
             rng, t = np.random.default_rng(seed), np.arange(0.0, seconds, 4e-3)
             positions, _, _, tau = moved(robot, 7 + seed, t)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from zveno.identification.validation import _Statistics
+from zveno.identification._validation import _Statistics
 
 RATE = 200.0
 N = 100_000

@@ -26,9 +26,9 @@ from ._fit.parameters import choose_parameters, chosen_parameters, sees_scale
 from ._fit.spread import spread
 from ._fit.state import FitSettings, FitState, noted
 from ._fit.tool_moved import find_moved_tool
+from ._output import calibrated_mechanism
 from ._verdict import verdict
 from .measurements.datasets import Dataset, prepared
-from .output import calibrated_mechanism
 from .result import Calibration
 
 LOSSES = ("auto", "none")

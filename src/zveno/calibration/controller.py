@@ -18,9 +18,9 @@ from ._harm import REMEDY, doubt
 from ._joint_terms import IN_WORDS
 from ._kinematics import frame_motion
 from ._loads import holding_torques
+from ._output import deviation
 from ._postures import random_postures
 from .models import LETTERS, Model
-from .output import deviation
 
 POSTURES = 300
 """Number of random postures to which forms are fitted; as many others test them."""

@@ -24,13 +24,13 @@ from ..report.result import Result
 from ._fit.findings import Error, Outlier, Residuals, ToolMove
 from ._harm import REMEDY, doubt
 from ._identifiability import Identifiability
+from ._output import calibrated_mechanism, text_of
 from ._postures import random_postures
 from .accuracy import AccuracyMap, Prediction, accuracy_map, predict, score
 from .compensate import TOOLS, Compensation, compensation_c, compensation_kernel, has_sides, planned_deviations
 from .controller import POSTURES, ControllerForm, controller_form
 from .measurements.datasets import Dataset, sides
 from .models import Model, redundant_model
-from .output import calibrated_mechanism, text_of
 
 if TYPE_CHECKING:
     from ..robot import Robot

@@ -17,6 +17,7 @@ from ..spatial.rotations import exp
 from ..spatial.transforms import transform
 from ._joint_terms import HYSTERESIS, words_of
 from ._loads import holding_torques
+from ._output import calibrated_mechanism
 from ._postures import imagined_frames, random_direction, visible_postures
 from .measurements import Measurement
 from .measurements import measurement as named_measurement
@@ -24,7 +25,6 @@ from .measurements._contact import into_contact
 from .measurements._fit_problem import FitProblem, fit_problem, instrument_numbers
 from .measurements.datasets import Dataset, in_order
 from .models import redundant_model
-from .output import calibrated_mechanism
 
 AnyRobot = TypeVar("AnyRobot", bound=RobotFunctions)
 

@@ -68,8 +68,8 @@ def excite(
         rng: random seed.
     """
     from ..clearance import Clearance
-    from ..identification.excitation.formats import WRITERS
     from ..identification.excitation.plan_excitation import plan_excitation
+    from ..identification.excitation.result import WRITERS
     from ..io.logs.read import read_log
     from ..io.results import load_result
     from ..robot import Robot

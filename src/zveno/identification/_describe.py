@@ -1,4 +1,4 @@
-"""Description of an identification."""
+"""Description of an identification, with curves of friction and of the spectrum of residuals."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ..report.description import (
     Text,
     Tone,
 )
-from .curves import friction_curve, residual_spectrum
 
 if TYPE_CHECKING:
+    from ._validation import TorqueSeries
     from .result import Identification
 
 MODELS = ("identified", "least squares", "nominal", "gravity only", "friction only")
@@ -235,5 +235,47 @@ def _listed(names: Sequence[Any]) -> list[str]:
 
 
 def _notes(result: Identification) -> Block:
-    repaired = [f"prior of {link} repaired: {what}" for link, what in result.repaired.items()]
+    repaired = [f"prior of {link} repaired: {repair}" for link, repair in result.repaired.items()]
     return Text("Notes", [*repaired, *result.notes, result.unseen])
+
+
+POINTS = 201
+"""Number of points of a friction curve."""
+WINDOWS = 8
+"""Number of parts of a recording whose spectra are averaged."""
+
+
+def friction_curve(result: Identification, joint: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (velocities (k,), torques (k,)) of a joint's identified friction, at the usual load of the recording.
+
+    Other joints rest, so that friction of motors that two joints turn is that of this joint alone.
+    """
+    series = result.validation.series
+    n = len(result.joint_names)
+    largest = float(result.choices.large_velocities[joint]) or 1.0
+    v = np.zeros((POINTS, n))
+    v[:, joint] = np.linspace(-1.1 * largest, 1.1 * largest, POINTS)
+    usual = np.zeros(n)
+    if len(series.t):
+        usual = np.median(abs(series.measured - series.friction), axis=0)
+    load = np.broadcast_to(usual[None, :, None], (POINTS, n, 1))
+    model = result.model
+    first = model.n_inertial
+    values = model.friction_values(v[:, None], load)
+    along = np.array([model.elements[column.element].direction[joint] for column in model.friction])
+    return v[:, joint], values @ (along * result.values[first : first + len(model.friction)])
+
+
+def residual_spectrum(series: TorqueSeries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (Hz (k,), power of residuals (k, n), of torques (k, n)), by Welch's method over the rows kept."""
+    n = series.measured.shape[1]
+    length = 2 * (len(series.t) // (WINDOWS + 1))
+    if length < 16:
+        return np.zeros(0), np.zeros((0, n)), np.zeros((0, n))
+    window = np.hanning(length)[:, None]
+    powers = [np.zeros((length // 2 + 1, n)), np.zeros((length // 2 + 1, n))]
+    for first in range(0, len(series.t) - length + 1, length // 2):
+        part = slice(first, first + length)
+        for power, x in zip(powers, (series.measured - series.predicted, series.measured), strict=True):
+            power += abs(np.fft.rfft((x[part] - x[part].mean(axis=0)) * window, axis=0)) ** 2
+    return np.fft.rfftfreq(length, series.interval)[1:], powers[0][1:], powers[1][1:]

@@ -14,15 +14,15 @@ from ..io.results import hash_of
 from ..mechanism.loops import for_trees
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
-from .faults.find import find_faults
-from .fitting import Fit, fitted
+from ._faults.find import find_faults
+from ._fitting import Fit, fitted
+from ._problem import AUTO, Problem, problem_of
+from ._rows import Reference
+from ._survey import Survey, survey
+from ._validation import Validation, validated
+from ._verdict import judged
 from .model import TorqueFunction
-from .problem import AUTO, Problem, problem_of
 from .result import Identification
-from .rows import Reference
-from .survey import Survey, survey
-from .validation import Validation, validated
-from .verdict import judged
 
 
 @for_trees
@@ -60,14 +60,14 @@ def identify(
     )
     with ProgressBar("identifying", progress) as bar:
         bar(0, 3)
-        found = survey(problem)
+        surveyed = survey(problem)
         bar(1, 3)
         references = _references(problem)
-        fit = fitted(problem, found, references)
+        fit = fitted(problem, surveyed, references)
         bar(2, 3)
-        checked = validated(problem, found, fit, references)
+        checked = validated(problem, surveyed, fit, references)
         bar(3, 3)
-    return _result(problem, found, fit, checked)
+    return _result(problem, surveyed, fit, checked)
 
 
 def _references(problem: Problem) -> tuple[Reference, ...]:
@@ -94,9 +94,9 @@ def _about_elastic(names: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -> Identification:
+def _result(problem: Problem, surveyed: Survey, fit: Fit, validation: Validation) -> Identification:
     whole = fit.whole
-    model = found.model.with_friction(whole.friction)
+    model = surveyed.model.with_friction(whole.friction)
     seen = whole.estimate.seen
     # Bodies and rotors have a prior where the motion shows nothing; offsets, friction and the user's own have none.
     alone = ~seen & np.concatenate([model.weightless, np.ones(len(seen) - model.n_inertial, dtype=bool)])
@@ -109,7 +109,7 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
         for name, column in zip(model.names[model.n_inertial :], model.friction, strict=False)
         if column.elastic
     ]
-    faults = find_faults(problem, found, fit, validation)
+    faults = find_faults(problem, surveyed, fit, validation)
     result = Identification(
         nominal=problem.full,
         mechanism=problem.mechanism,
@@ -118,13 +118,13 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
         kept=model.kept,
         friction=whole.friction,
         scales=model.scales,
-        torque_names=tuple(problem.own),
+        torque_names=tuple(problem.user_torques),
         names=model.names,
         values=whole.consistent.x,
         covariance=covariance,
         base_values=whole.estimate.x,
         base_covariance=fit.covariance,
-        load=found.loads[:, 0],
+        load=surveyed.loads[:, 0],
         parameters=whole.consistent.p,
         unknown_places=fit.unknowns.places,
         unknown_std=whole.consistent.link_std,
@@ -135,9 +135,9 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
         sigma=whole.estimate.sigma,
         condition=whole.estimate.condition,
         converged=whole.consistent.converged,
-        choices=found.choices,
+        choices=surveyed.choices,
         validation=validation,
-        judgement=judged(problem.logs[0].joint_names, validation, found.choices, unseen, faults),
+        judgement=judged(problem.logs[0].joint_names, validation, surveyed.choices, unseen, faults),
         notes=(*problem.notes, *_about_elastic(elastic)),
         faults=faults,
         inputs_hash=hash_of(
@@ -146,5 +146,5 @@ def _result(problem: Problem, found: Survey, fit: Fit, validation: Validation) -
             [problem.prior, problem.velocity, *problem.terms],
         ),
     )
-    object.__setattr__(result, "torques", dict(problem.own))
+    object.__setattr__(result, "torques", dict(problem.user_torques))
     return result

@@ -19,8 +19,7 @@ from ..io.results import registered
 from ..kernels.compile import compiled
 from ..kernels.kernel import Kernel
 from ..mechanism import Mechanism
-from .elastic import History
-from .friction import TERMS, Element, elements_of, mean_curve
+from ._friction import TERMS, Element, History, elements_of, mean_curve
 
 TorqueFunction = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """Function (q, v, a), each (m, n), → the torques (m, n) of a parameter of 1."""
@@ -61,7 +60,7 @@ class TorqueModel:
     elements: tuple[Element, ...]
     friction: tuple[FrictionColumn, ...]
     scales: np.ndarray
-    own: Mapping[str, TorqueFunction]
+    user_torques: Mapping[str, TorqueFunction]
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # kernels are built where they run
@@ -81,7 +80,7 @@ class TorqueModel:
         """Symbols of all parameters: base parameters, friction, the user's own."""
         inertial = [self.base.names[k] for k in self.kept]
         friction = [TERMS[c.term].symbol.format(self.elements[c.element].label) for c in self.friction]
-        return (*inertial, *friction, *self.own)
+        return (*inertial, *friction, *self.user_torques)
 
     @cached_property
     def weightless(self) -> np.ndarray:
@@ -162,8 +161,8 @@ class TorqueModel:
         for j, inertial in enumerate(self._inertial[0]):
             friction = [k for k, c in enumerate(self.friction) if abs(self.elements[c.element].direction[j]) > 0]
             first = self.n_inertial
-            own = range(first + len(self.friction), self.n_columns)
-            rows.append(np.array([*inertial, *(first + k for k in friction), *own], dtype=int))
+            of_user = range(first + len(self.friction), self.n_columns)
+            rows.append(np.array([*inertial, *(first + k for k in friction), *of_user], dtype=int))
         return tuple(rows)
 
     @cached_property
@@ -198,7 +197,7 @@ class TorqueModel:
         entries = np.asarray(kernel(q, v, a))
         carried = None if loads is None else self._load(entries, loads)
         F = self.friction_values(v[:, None] if speeds is None else speeds, carried, history)
-        own = [self._own_torques(name, q, v, a) for name in self.own]
+        columns_of_user = [self._own_torques(name, q, v, a) for name in self.user_torques]
         out = np.empty((len(q), self.width))
         n, m = self.n_inertial, len(self.friction)
         for j, (columns, place) in enumerate(zip(self.active, self.slices, strict=True)):
@@ -208,7 +207,7 @@ class TorqueModel:
             part = out[:, place]
             part[:, :inertial] = entries[:, slices[j]]
             part[:, inertial : inertial + len(friction)] = F[:, friction] * signs
-            for k, torques in enumerate(own):
+            for k, torques in enumerate(columns_of_user):
                 part[:, inertial + len(friction) + k] = torques[:, j]
         return out
 
@@ -220,7 +219,7 @@ class TorqueModel:
         return out
 
     def _own_torques(self, name: str, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        values = np.asarray(self.own[name](q, v, a), dtype=float)
+        values = np.asarray(self.user_torques[name](q, v, a), dtype=float)
         if values.shape != v.shape:
             raise ShapeError(
                 f"returned shape {values.shape} for {len(q)} states",
@@ -246,8 +245,8 @@ class TorqueModel:
         number = {c: k for k, c in enumerate(self.friction)}
         chosen = [number[replace(c, variant=variant if TERMS[c.term].needs_load else 0)] for c in wanted]
         n, m = self.n_inertial, len(self.friction)
-        own = range(n + m, n + m + len(self.own))
-        return np.array([*range(n), *(n + k for k in chosen), *own], dtype=int)
+        of_user = range(n + m, n + m + len(self.user_torques))
+        return np.array([*range(n), *(n + k for k in chosen), *of_user], dtype=int)
 
 
 def regressor_entries(
@@ -267,7 +266,7 @@ def torque_model(
     terms: Sequence[str],
     motor_terms: Sequence[str],
     scales: np.ndarray,
-    own: Mapping[str, TorqueFunction] | None = None,
+    user_torques: Mapping[str, TorqueFunction] | None = None,
 ) -> TorqueModel:
     """Build the model of a mechanism with some terms of friction at every joint and at every coupled motor.
 
@@ -284,7 +283,7 @@ def torque_model(
     kept = np.flatnonzero(base.columns < first)
     elements = elements_of(mechanism)
     friction = friction_columns(elements, terms, motor_terms)
-    return TorqueModel(mechanism, base, kept, elements, friction, scales, dict(own or {}))
+    return TorqueModel(mechanism, base, kept, elements, friction, scales, dict(user_torques or {}))
 
 
 def friction_columns(
@@ -292,7 +291,7 @@ def friction_columns(
 ) -> tuple[FrictionColumn, ...]:
     """Return the friction columns: some terms at every joint, the others at every coupled motor."""
     chosen = ((e, motor_terms if element.motor else terms) for e, element in enumerate(elements))
-    return tuple(FrictionColumn(e, term) for e, own in chosen for term in own)
+    return tuple(FrictionColumn(e, term) for e, terms_of_element in chosen for term in terms_of_element)
 
 
 def with_variants(model: TorqueModel, variants: int) -> TorqueModel:

@@ -24,15 +24,14 @@ from ..robot_functions import RobotFunctions
 from ..spatial import inertia
 from ..spatial.inertia import N_PARAMETERS, PARAMETER_NAMES
 from ..spatial.transforms import inverse
-from .consistency import Unknowns, consistent_estimate
-from .covariance import inflation
-from .estimate import total
-from .fitting import Fit, fitted
-from .friction import TERMS
-from .prior import WEAK, Prior, solid_ball
-from .problem import AUTO, Problem, problem_of
+from ._consistency import WEAK, Prior, Unknowns, consistent_estimate, solid_ball
+from ._covariance import inflation
+from ._estimate import total
+from ._fitting import Fit, fitted
+from ._friction import TERMS
+from ._problem import AUTO, Problem, problem_of
+from ._survey import Survey, survey
 from .result import Identification
-from .survey import Survey, survey
 
 RANK = 1e-6
 """Share of the largest singular value of a payload's scaled columns below which others are not observed."""
@@ -151,16 +150,16 @@ def identify_payload(
     robot = RobotFunctions(arm.nominal) if isinstance(arm, Identification) else arm
     if identified and band is None:
         band = arm.choices.band
-    problem, found, fit = _fits(robot, logs, band, friction_terms)
-    base = found.model.base
+    problem, surveyed, fit = _fits(robot, logs, band, friction_terms)
+    base = surveyed.model.base
     where = problem.mechanism.frame(frame)
-    Y = _last_columns(base, found.model.kept, where.link)
-    m = found.model.n_inertial
+    Y = _last_columns(base, surveyed.model.kept, where.link)
+    m = surveyed.model.n_inertial
     estimate, spread = fit.whole.estimate, inflation(fit.whole.estimate, fit.scores)
     S = estimate.normal / spread
     information = S[:m, :m] - S[:m, m:] @ np.linalg.pinv(S[m:, m:], rcond=1e-12, hermitian=True) @ S[m:, :m]
     if isinstance(arm, Identification):
-        if not np.array_equal(arm.kept, found.model.kept) or arm.base.rank != base.rank:
+        if not np.array_equal(arm.kept, surveyed.model.kept) or arm.base.rank != base.rank:
             raise ModelError("the arm was identified with other joints", remedy="Record the same joints")
         before, C = arm.base_values[:m], arm.base_covariance[:m, :m]
         unknown = ~np.isfinite(C.diagonal())
@@ -168,8 +167,8 @@ def identify_payload(
         # Λ' = Λ − Λ (Λ + C⁻¹)⁻¹ Λ: what is left where the arm is uncertain too.
         information = _less_certain(information, C, unknown)
     else:
-        before = base.values[found.model.kept]
-        information = _less_certain(information, np.zeros((m, m)), found.model.weightless)
+        before = base.values[surveyed.model.kept]
+        information = _less_certain(information, np.zeros((m, m)), surveyed.model.weightless)
     difference = estimate.x[:m] - before
     phi, covariance, seen = _weighted(Y, information, difference)
     unknowns = Unknowns([1], np.arange(N_PARAMETERS), np.zeros(0, dtype=int), Y)
@@ -219,8 +218,8 @@ def identify_drive_gains(
         band: Hz; from the spectrum of `logs` by default.
         friction_terms: terms of friction.
     """
-    problem, found, bare = _fits(robot, logs, band, friction_terms)
-    _, _, full = _fits(robot, loaded, found.choices.band, friction_terms, found)
+    problem, surveyed, bare = _fits(robot, logs, band, friction_terms)
+    _, _, full = _fits(robot, loaded, surveyed.choices.band, friction_terms, surveyed)
     where = problem.mechanism.frame(frame)
     given = np.asarray(payload, dtype=float)
     phi = np.append(given, np.zeros(9)) if given.shape == () else given
@@ -228,7 +227,9 @@ def identify_drive_gains(
         raise ShapeError(
             f"has shape {given.shape}", element="payload", remedy="Give ten parameters, or a mass in kg"
         )
-    added = _last_columns(found.model.base, found.model.kept, where.link) @ inertia.moved(phi, where.T_link_frame)
+    added = _last_columns(surveyed.model.base, surveyed.model.kept, where.link) @ inertia.moved(
+        phi, where.T_link_frame
+    )
     n, p = problem.mechanism.n_v, len(bare.whole.places)
     without, carrying = (total(fit.parts).columns(fit.whole.places) for fit in (bare, full))
     T = np.concatenate([np.eye(p), np.concatenate([added, np.zeros(p - len(added))])[:, None]], axis=1)
@@ -282,8 +283,8 @@ def _fits(
         blocks=2,
         torques=None,
     )
-    found = survey(problem, None if like is None else like.model.scales)
-    return problem, found, fitted(problem, found, ())
+    surveyed = survey(problem, None if like is None else like.model.scales)
+    return problem, surveyed, fitted(problem, surveyed, ())
 
 
 def _last_columns(base: BaseParameters, kept: np.ndarray, link: str) -> np.ndarray:

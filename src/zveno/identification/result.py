@@ -20,16 +20,14 @@ from ..io.write import write_model
 from ..mechanism import Mechanism
 from ..report.description import Description
 from ..report.result import Result
-from .consistency import PRIOR_SHARE
-from .essential import essential_parameters
-from .faults.fault import UNSEEN, Fault
-from .friction import elements_of
+from ._consistency import PRIOR_SHARE
+from ._faults.fault import UNSEEN, Fault
+from ._friction import elements_of
+from ._output import export_identified, identified_mechanism
+from ._survey import Choices
+from ._validation import Prediction, Validation, predicted
+from ._verdict import Verdict
 from .model import FrictionColumn, TorqueFunction, TorqueModel
-from .output import export_identified, identified_mechanism
-from .prediction import Prediction, predicted
-from .survey import Choices
-from .validation import Validation
-from .verdict import Verdict
 
 if TYPE_CHECKING:
     from ..export import Export
@@ -234,3 +232,36 @@ class Identification(Result):
     ) -> Export:
         """Write C sources of the identified inverse dynamics in base parameters, with all of its friction."""
         return export_identified(self, directory, single=single, force=overwrite)
+
+
+SIGNIFICANT = 2.0
+"""Number of standard deviations from zero within which parameters may be left out."""
+
+
+def essential_parameters(x: np.ndarray, covariance: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Return True for essential parameters, (p,), by backward elimination.
+
+    The parameter nearest to zero, in units of its standard deviation, is set to zero; the others follow as their
+    correlation with it says (x − C_k x_k/C_kk, C − C_k C_kᵀ/C_kk: least squares under the constraint), until all
+    that are left differ from zero.
+
+    Args:
+        x: (p,) estimate.
+        covariance: (p, p) of x, with the true scatter of correlated residuals.
+        seen: (p,) whether the rows determine a parameter; others are never essential.
+    """
+    left = np.flatnonzero(seen)
+    x, C = x[left].copy(), covariance[np.ix_(left, left)].copy()
+    while len(left):
+        std = np.sqrt(np.maximum(C.diagonal(), 1e-300))
+        k = int(np.argmin(abs(x) / std))
+        if abs(x[k]) >= SIGNIFICANT * std[k]:
+            break
+        others = np.arange(len(left)) != k
+        column = C[others, k] / C[k, k]
+        x = x[others] - column * x[k]
+        C = C[np.ix_(others, others)] - np.outer(column, C[k, others])
+        left = left[others]
+    out = np.zeros(len(seen), dtype=bool)
+    out[left] = True
+    return out

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zveno.identification.excitation.curves import FourierBasis, FourierCurve
+from zveno.identification.excitation._curves import FourierBasis, FourierCurve
 
 BASES = [FourierBasis(7.0, 5), FourierBasis(0.8, 2)]
 

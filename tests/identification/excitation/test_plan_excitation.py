@@ -15,20 +15,19 @@ from zveno.base_parameters.regressor import regressor_columns
 from zveno.clearance import Capsules, Clearance
 from zveno.errors import ZvenoError
 from zveno.fit.threads import one_thread
-from zveno.identification.excitation import optimise
-from zveno.identification.excitation.clearance import ClearanceTerm
-from zveno.identification.excitation.curves import FourierBasis
-from zveno.identification.excitation.optimise import ascended, random_motions, settled
-from zveno.identification.excitation.plan_excitation import plan_excitation
-from zveno.identification.excitation.setup import RATE, excitation_problem
+from zveno.identification.excitation import _optimise
+from zveno.identification.excitation._curves import FourierBasis
+from zveno.identification.excitation._optimise import ascended, random_motions, settled
+from zveno.identification.excitation._problem import ClearanceTerm
+from zveno.identification.excitation.plan_excitation import RATE, excitation_problem, plan_excitation
 from zveno.motion_limits import MotionLimits, motion_limits
 
 
 @pytest.fixture(autouse=True)
 def few_motions(monkeypatch):
     """Random motions and starts of a search that need not be the best."""
-    monkeypatch.setattr(optimise, "DRAWS", 64)
-    monkeypatch.setattr(optimise, "STARTS", 2)
+    monkeypatch.setattr(_optimise, "DRAWS", 64)
+    monkeypatch.setattr(_optimise, "STARTS", 2)
 
 
 def problem(robot, basis, clearance=None, jerk=300.0):
@@ -212,7 +211,7 @@ def test_limits_between_samples_cost_little(arm):
 
 
 def test_weak_parameters_are_said_to_be_weak(monkeypatch):
-    monkeypatch.setattr(optimise, "DRAWS", 48)
+    monkeypatch.setattr(_optimise, "DRAWS", 48)
     robot, asked = random_problem(WEAK)
     with pytest.raises(ZvenoError, match="keep to the limits, but none shows every parameter"):
         plan_excitation(robot, **asked)
@@ -220,7 +219,7 @@ def test_weak_parameters_are_said_to_be_weak(monkeypatch):
 
 @pytest.mark.laws
 def test_a_motor_that_allows_little_acceleration_still_moves(monkeypatch):
-    monkeypatch.setattr(optimise, "DRAWS", 600)
+    monkeypatch.setattr(_optimise, "DRAWS", 600)
     robot, asked = random_problem(SLOW)
     motion = plan_excitation(robot, **asked)
     _t, q, v, a = motion.sample(2000 / motion.duration)

@@ -9,9 +9,9 @@ from casadi_oracle import in_casadi
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
 from zveno.base_parameters.regressor import regressor_columns, states_of
 from zveno.fit.threads import one_thread
-from zveno.identification.excitation.curves import FourierBasis
-from zveno.identification.excitation.optimise import ascended, random_motions, settled
-from zveno.identification.excitation.setup import excitation_problem
+from zveno.identification.excitation._curves import FourierBasis
+from zveno.identification.excitation._optimise import ascended, random_motions, settled
+from zveno.identification.excitation.plan_excitation import excitation_problem
 from zveno.kernels.trace import trace
 from zveno.motion_limits import motion_limits
 

@@ -13,10 +13,10 @@ from ...spatial.transforms import transform
 from .._counts import counts
 from .._identifiability import Identifiability, analyse, beyond, scaled_jacobian
 from .._kinematics import by_coordinates
+from .._output import deviation
 from ..measurements._contact import into_contact
 from ..measurements._fit_problem import FitProblem
 from ..models import Model
-from ..output import deviation
 from .errors import errors
 from .noise import Bounds, FitOptions
 from .prior import USUAL, Prior, alone, prior

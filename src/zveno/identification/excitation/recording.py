@@ -12,7 +12,7 @@ from ...io.logs.log import Log
 from ...mechanism.loops import for_trees
 from ...robot_functions import RobotFunctions
 from ...simulation.simulate import simulate
-from .moving import moving_part
+from .plan_excitation import moving_part
 from .result import Excitation
 
 BANDWIDTH = 2.0 * math.pi * 6.0

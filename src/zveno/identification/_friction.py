@@ -1,9 +1,4 @@
-"""Friction terms: torque curves of a joint's velocity, each with one unknown factor.
-
-A term takes the velocity v of a joint (or of a motor that two joints turn), its scale s (a high percentile of |v|
-in the recording) and the load, the torque of inertia and gravity at the joint. Functions serve arrays and
-traced scalars alike, so that the same curves are fitted, predicted and exported as C.
-"""
+"""Friction terms: torque curves of the velocity, each with one unknown factor, and elastic friction."""
 
 from __future__ import annotations
 
@@ -123,12 +118,12 @@ def elements_of(mechanism: Mechanism) -> tuple[Element, ...]:
     """Return every driven joint, then every coupled motor."""
     eye = np.eye(mechanism.n_v)
     joints = [(str(i), v) for i, v, _ in driven_joints(mechanism)]
-    found = [Element(label, eye[v], v) for label, v in joints]
+    elements = [Element(label, eye[v], v) for label, v in joints]
     numbers = {v: label for label, v in joints}
     for direction in directions(mechanism):
         motor = int(np.flatnonzero(direction == 1.0)[-1])
-        found.append(Element(f"m{numbers[motor]}", direction, motor, True))
-    return tuple(found)
+        elements.append(Element(f"m{numbers[motor]}", direction, motor, True))
+    return tuple(elements)
 
 
 def checked_terms(friction: str | Sequence[str]) -> tuple[str, ...]:
@@ -147,3 +142,60 @@ def checked_terms(friction: str | Sequence[str]) -> tuple[str, ...]:
     if len(set(friction)) < len(friction):
         raise ZvenoError("names a term twice", element="friction_terms", remedy="Name each once")
     return tuple(friction)
+
+
+NEGLIGIBLE = 1e-17
+"""Weight of earlier states that vanishes in double precision."""
+
+
+class History:
+    """State of elastic friction along a motion, over rows that come in chunks."""
+
+    def __init__(self, interval: float):
+        """Set the time `interval` between rows, s."""
+        self.interval = interval
+        self._state: dict[tuple[int, float], float] = {}
+
+    def strains(self, element: int, speeds: np.ndarray, distance: float) -> np.ndarray:
+        """Return the mean of z over every row, (m,).
+
+        Args:
+            element: number of the friction element; each has a state of its own.
+            speeds: (m, k) velocities at k times in every row, one after the other.
+            distance: δ, rad or m.
+        """
+        steps = speeds.ravel() * (self.interval / speeds.shape[1] / distance)
+        z = yielded(steps, self._state.get((element, distance), 0.0))
+        if len(z):
+            self._state[element, distance] = float(z[-1])
+        return z.reshape(speeds.shape).mean(axis=1)
+
+
+def yielded(steps: np.ndarray, start: float) -> np.ndarray:
+    """Return z after each of the steps Δx/δ (m,), from a first z.
+
+    While the direction s stays, z = s + (z₀ − s) exp(−way); only the start of a run depends on earlier runs.
+    """
+    if not len(steps):
+        return steps
+    direction = np.sign(steps)
+    first = np.flatnonzero(np.concatenate([[True], direction[1:] != direction[:-1]]))
+    way = np.cumsum(abs(steps))
+    before = np.concatenate([[0.0], way[first[1:] - 1]])  # the way at the beginning of every run
+    length = np.diff(np.append(before, way[-1]))
+    s = direction[first]
+    begins = np.concatenate([[start], _ends(s, np.exp(-length), start)[:-1]])
+    counts = np.diff(np.append(first, len(steps)))
+    left = np.exp(np.repeat(before, counts) - way)
+    return direction + np.repeat(begins - s, counts) * left
+
+
+def _ends(s: np.ndarray, a: np.ndarray, start: float) -> np.ndarray:
+    """Return z (runs,) after each of the maps z ← s + (z − s) a, composed in pairs, then in fours, and so on."""
+    a, b = a.copy(), s * (1.0 - a)
+    shift = 1
+    while shift < len(a) and a[shift:].max() > NEGLIGIBLE:
+        b[shift:] = b[shift:] + a[shift:] * b[:-shift]
+        a[shift:] = a[shift:] * a[:-shift]
+        shift *= 2
+    return b + a * start

@@ -1,21 +1,26 @@
-"""Validation on torques that were not fitted: errors, their correlation in time, and prediction bands."""
+"""Validation on torques that were not fitted: errors, their correlation in time, prediction bands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..errors import ShapeError, ZvenoError
 from ..io.results import registered
-from .estimate import Normal, normals, solve, total
-from .fitting import Fit
-from .moments import accumulate, block_of
-from .preparation import Preparation
-from .problem import Problem
-from .rows import Reference, Rows, rows_of
-from .series import recording_of
-from .survey import Survey
+from ._estimate import Normal, normals, solve, total
+from ._fitting import Fit
+from ._preparation import Preparation
+from ._problem import Problem
+from ._rows import Reference, Rows, accumulate, block_of, rows_of
+from ._series import recording_of
+from ._survey import Survey
+
+if TYPE_CHECKING:
+    from .result import Identification
 
 LEVELS = (0.5, 0.68, 0.9, 0.95, 0.99)
 """Shares of the residuals that bands are given for."""
@@ -27,7 +32,7 @@ SHOWN = 4000
 
 @registered
 @dataclass(frozen=True, eq=False)
-class Series:
+class TorqueSeries:
     """Rows for figures: torques in the band, predicted by fits without them.
 
     Attributes:
@@ -75,19 +80,19 @@ class Validation:
     levels: tuple[float, ...]
     quantiles: np.ndarray
     coverage: np.ndarray
-    series: Series
+    series: TorqueSeries
 
 
-def validated(problem: Problem, found: Survey, fit: Fit, references: tuple[Reference, ...]) -> Validation:
+def validated(problem: Problem, surveyed: Survey, fit: Fit, references: tuple[Reference, ...]) -> Validation:
     """Compute errors on held-out logs if there are any, on held-out blocks otherwise."""
     if problem.held_out:
-        preparation, edges = _of_logs(problem, found)
-        rows = rows_of(preparation, fit.model, found.rest, found.loads, (0.0,), references)
+        preparation, edges = _of_logs(problem, surveyed)
+        rows = rows_of(preparation, fit.model, surveyed.rest, surveyed.loads, (0.0,), references)
         moments = accumulate(fit.model, rows, edges)
         parts = normals(moments)
         fits = [fit.whole] * len(parts)
     else:
-        preparation, edges, moments = found.preparation, found.edges, fit.moments
+        preparation, edges, moments = surveyed.preparation, surveyed.edges, fit.moments
         parts, fits = list(fit.parts), list(fit.folds)
     squares = {
         "identified": _squares(parts, [(f.places, f.consistent.x) for f in fits]),
@@ -100,7 +105,7 @@ def validated(problem: Problem, found: Survey, fit: Fit, references: tuple[Refer
     counts = np.array([part.counts for part in parts]).sum(axis=0)
     rms = np.sqrt(squares["identified"].sum(axis=0) / np.maximum(counts, 1))
     thinned = preparation.thinned
-    rows = rows_of(thinned, fit.model, found.rest, found.loads)
+    rows = rows_of(thinned, fit.model, surveyed.rest, surveyed.loads)
     statistics = _Statistics(fit, [(f.places, f.consistent.x) for f in fits], rms, edges)
     for part in rows:
         statistics.add(part)
@@ -121,10 +126,10 @@ def validated(problem: Problem, found: Survey, fit: Fit, references: tuple[Refer
     )
 
 
-def _of_logs(problem: Problem, found: Survey) -> tuple[Preparation, np.ndarray]:
+def _of_logs(problem: Problem, surveyed: Survey) -> tuple[Preparation, np.ndarray]:
     """Return held-out logs prepared in the same way, one block each."""
     recordings = tuple(map(recording_of, problem.held_out))
-    preparation = replace(found.preparation, recordings=recordings, _kept={})
+    preparation = replace(surveyed.preparation, recordings=recordings, _kept={})
     samples = np.array([recording.clock.samples for recording in recordings], dtype=float)
     return preparation, np.cumsum(samples)[:-1] / samples.sum()
 
@@ -217,16 +222,16 @@ class _Statistics:
         total = whole.sum(axis=1)
         return quantiles, covered / np.where(total > 0, total, 1.0)
 
-    def series(self) -> Series:
+    def series(self) -> TorqueSeries:
         """Return the rows that were kept."""
         if not self.kept:
             n = len(self.rms)
             empty = np.zeros((0, n))
-            return Series(np.zeros(0), np.zeros(0, int), 1.0, empty, empty, empty, empty, empty.astype(bool))
+            return TorqueSeries(np.zeros(0), np.zeros(0, int), 1.0, empty, empty, empty, empty, empty.astype(bool))
         t, log, measured, predicted, friction, v, moving = (
             np.concatenate(column) for column in zip(*self.kept, strict=True)
         )
-        return Series(t, log, self.interval, measured, predicted, friction, v, moving)
+        return TorqueSeries(t, log, self.interval, measured, predicted, friction, v, moving)
 
 
 def _quantile(counts: np.ndarray, level: float) -> float:
@@ -235,3 +240,49 @@ def _quantile(counts: np.ndarray, level: float) -> float:
     if not total:
         return 0.0
     return STEP * (int(np.searchsorted(np.cumsum(counts), level * total)) + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Torques of a motion.
+
+    Attributes:
+        tau: (..., n) N·m or N.
+        std: (..., n) standard deviation of a measured torque in the band: held-out residual and parameters.
+        parameter_std: (..., n) standard deviation from the uncertainty of the parameters alone.
+        lower, upper: (..., n) band that covers a share `level` of measured torques in the band.
+    """
+
+    tau: np.ndarray
+    std: np.ndarray
+    parameter_std: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    level: float
+
+
+def predicted(result: Identification, q: ArrayLike, v: ArrayLike, a: ArrayLike, level: float) -> Prediction:
+    """Predict torques as described in `Identification.predict`."""
+    n = len(result.joint_names)
+    try:
+        states = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (q, v, a)))
+    except ValueError:
+        raise ShapeError("q, v and a do not fit each other", remedy=f"Give (..., {n}) each") from None
+    if states[0].shape[-1:] != (n,):
+        raise ShapeError(f"q, v and a have shape {states[0].shape}", remedy=f"Give (..., {n}): the recorded joints")
+    if not all(np.isfinite(x).all() for x in states):
+        raise ZvenoError("q, v and a hold numbers that are not finite")
+    levels, quantiles = np.array(result.validation.levels), result.validation.quantiles
+    if not levels[0] <= level <= levels[-1]:
+        raise ZvenoError(f"is {level}", element="level", remedy=f"Give {levels[0]} to {levels[-1]}")
+    shape = states[0].shape
+    q, v, a = (np.ascontiguousarray(x).reshape(-1, n) for x in states)
+    model = result.model
+    W = model.dense(model.packed(q, v, a, result.load[:, None]))
+    tau = W @ result.values
+    C = np.where(np.isfinite(result.covariance), result.covariance, 0.0)
+    parameters = np.maximum(np.einsum("mjp,pq,mjq->mj", W, C, W), 0.0)
+    std = np.sqrt(result.validation.rms**2 + parameters)
+    half = np.array([np.interp(level, levels, quantiles[:, j]) for j in range(n)]) * std
+    tau, std, spread, half = (x.reshape(shape) for x in (tau, std, np.sqrt(parameters), half))
+    return Prediction(tau, std, spread, tau - half, tau + half, level)

@@ -19,7 +19,7 @@ from ..mechanism import Drive, Mechanism
 from ..mechanism.edit import rebuilt
 from ..mechanism.reduce import reduced
 from ..robot_functions import RobotFunctions
-from .friction import TERMS
+from ._friction import TERMS
 
 if TYPE_CHECKING:
     from .result import Identification
@@ -136,10 +136,10 @@ def identified_torques(
     needs_load = any(TERMS[term].needs_load for term, *_ in friction)
     loads = list(base_inverse_dynamics(mechanism, places, q, v, a, load)) if needs_load else []
     for motor, joint, inertia, of_load in coupling:
-        for own, factor in ((torques, inertia), (loads, of_load)):
-            if own:
-                own[motor] = own[motor] + factor * a[joint]
-                own[joint] = own[joint] + factor * a[motor]
+        for sums, factor in ((torques, inertia), (loads, of_load)):
+            if sums:
+                sums[motor] = sums[motor] + factor * a[joint]
+                sums[joint] = sums[joint] + factor * a[motor]
     for term, factor, scale, direction, coordinate in friction:
         speed = sum(d * v[k] for k, d in enumerate(direction) if d)
         curve = TERMS[term].curve(speed, scale, loads[coordinate] if loads else None)
@@ -159,12 +159,12 @@ def export_identified(
             remedy="Add their torques in your own code",
         )
     drives = ("rotor", "offset")
-    own = BaseModel(RobotFunctions(_with_parameters(result, result.parameters)), drives=drives)
+    base_model = BaseModel(RobotFunctions(_with_parameters(result, result.parameters)), drives=drives)
     first = 10 * len(result.mechanism.joints)
     base_values = np.zeros(result.base.rank)
     base_values[result.kept] = np.where(result.model.weightless, 0.0, result.load)
     lifted = result.base.lift(base_values)
-    load = _other_values(own, result, lifted)
+    load = _other_values(base_model, result, lifted)
     elements = result.model.elements
     friction = tuple(
         (
@@ -183,13 +183,13 @@ def export_identified(
     )
     program = trace(
         identified_torques,
-        states_of(own.mechanism),
+        states_of(base_model.mechanism),
         name=NAME,
         outputs=("tau",),
         constants=(
-            own.mechanism,
-            tuple(own.base.columns.tolist()),
-            tuple(own.values.tolist()),
+            base_model.mechanism,
+            tuple(base_model.base.columns.tolist()),
+            tuple(base_model.values.tolist()),
             tuple(load.tolist()),
             friction,
             coupling,

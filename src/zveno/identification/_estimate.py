@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from ..fit.triangle import triangle
-from .moments import Moments
+from ._rows import Moments
 
 _cholesky, _reciprocal_condition, _inverted, _substituted = get_lapack_funcs(
     ("potrf", "pocon", "potri", "potrs"), dtype=np.float64
@@ -176,10 +176,10 @@ def solve_exactly(moments: Moments, blocks: Sequence[int], places: np.ndarray, e
         used = number[columns] >= 0
         for block in blocks:
             R = moments.triangles[block][j]
-            own = np.zeros((len(R), p + 1))
-            own[:, number[columns[used]]] = R[:, : len(columns)][:, used]
-            own[:, p] = R[:, len(columns)]
-            rows.append(own / estimate.sigma[j])
+            kept_columns = np.zeros((len(R), p + 1))
+            kept_columns[:, number[columns[used]]] = R[:, : len(columns)][:, used]
+            kept_columns[:, p] = R[:, len(columns)]
+            rows.append(kept_columns / estimate.sigma[j])
     A = triangle(np.concatenate(rows))
     scale = np.linalg.norm(A[:, :p], axis=0)
     scale = np.where(scale > 0, scale, 1.0)

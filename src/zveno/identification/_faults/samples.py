@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..estimate import Normal, solve
-from ..friction import TERMS
+from .._estimate import Normal, solve
+from .._friction import TERMS
+from .._survey import Survey
 from ..model import TorqueModel
-from ..survey import Survey
 
 MOST = 1500
 """Maximum number of states."""
@@ -70,10 +70,10 @@ def misfit(normal: Normal) -> float:
     return float(np.log(share) @ normal.counts[used] / max(normal.counts[used].sum(), 1.0))
 
 
-def samples_of(found: Survey) -> Samples:
+def samples_of(surveyed: Survey) -> Samples:
     """Return states from all over the recordings."""
-    parts = [(m.q, m.v, m.a, m.tau[:, 0]) for m in found.preparation.thinned.motions()]
+    parts = [(m.q, m.v, m.a, m.tau[:, 0]) for m in surveyed.preparation.thinned.motions()]
     q, v, a, tau = (np.concatenate(column) for column in zip(*parts, strict=True))
     every = max(1, len(q) // MOST)
-    model = found.model.with_friction([c for c in found.model.friction if not TERMS[c.term].needs_load])
-    return Samples(model, found.rest, *(x[::every] for x in (q, v, a, tau)))
+    model = surveyed.model.with_friction([c for c in surveyed.model.friction if not TERMS[c.term].needs_load])
+    return Samples(model, surveyed.rest, *(x[::every] for x in (q, v, a, tau)))

@@ -13,9 +13,9 @@ from ..io.logs.log import Log
 from ..mechanism import Mechanism
 from ..mechanism.edit import fix_joints
 from ..robot_functions import RobotFunctions
-from .friction import DEFAULT, MOTOR, checked_terms
+from ._consistency import PRIORS
+from ._friction import DEFAULT, MOTOR, checked_terms
 from .model import TorqueFunction
-from .prior import PRIORS
 
 AUTO = "auto"
 VELOCITIES = (AUTO, "positions", "recorded")
@@ -56,7 +56,7 @@ class Problem:
     velocity: str
     prior: str
     blocks: int
-    own: Mapping[str, TorqueFunction]
+    user_torques: Mapping[str, TorqueFunction]
     notes: tuple[str, ...]
     executor: Executor | None = None
 
@@ -111,8 +111,8 @@ def problem_of(
     choose = friction == AUTO
     terms = DEFAULT if choose else checked_terms(friction)
     motor = tuple(term for term in terms if term in (*MOTOR, "sign"))
-    own = dict(torques or {})
-    for name, function in own.items():
+    user_torques = dict(torques or {})
+    for name, function in user_torques.items():
         if not callable(function):
             raise ShapeError("is not a function of (q, v, a)", element=f"torque column {name}")
     return Problem(
@@ -129,7 +129,7 @@ def problem_of(
         velocity=velocity,
         prior=prior,
         blocks=blocks,
-        own=own,
+        user_torques=user_torques,
         notes=tuple(notes),
         executor=executor,
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..estimate import Normal, solved_scaled, total
+from .._estimate import Normal, solved_scaled, total
 from .fault import Fault
 
 FACTORS = np.concatenate([-np.geomspace(4.0, 0.25, 65), np.geomspace(0.25, 4.0, 257)])
@@ -58,7 +58,7 @@ def _best(normal: Normal, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     w = used / sigma**2
     solved = solved_scaled(np.einsum("j,jpq->pq", w, normal.H), w @ normal.g)
     factors, worth = np.ones(len(sigma)), np.zeros(len(sigma))
-    one = int(np.argmin(abs(FACTORS - 1.0)))
+    unchanged = int(np.argmin(abs(FACTORS - 1.0)))
     for j in np.flatnonzero(used):
         b = solved.inverse @ (w[j] * normal.g[j])
         a = solved.x - b
@@ -74,7 +74,7 @@ def _best(normal: Normal, sigma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         J = np.log(np.maximum(squares[:, used], floor) / power[:, used]) @ normal.counts[used]
         best = int(np.argmin(J))
         factors[j] = 1.0 / FACTORS[best]
-        worth[j] = (J[one] - J[best]) / normal.counts.sum()
+        worth[j] = (J[unchanged] - J[best]) / normal.counts.sum()
     return factors, worth
 
 
@@ -99,18 +99,18 @@ def gain_faults(gains: Sequence[Gain], names: Sequence[str]) -> list[Fault]:
     joints = tuple(names[k] for k in group)
     kind = "torque sign" if factor < 0 else "torque scale"
     if factor < 0:
-        what = f"the torque of {joints[0]} has the other sign"
-        what += "" if abs(np.log(-factor)) < 0.3 else f", and {-factor:.3g} times its size"
+        text = f"the torque of {joints[0]} has the other sign"
+        text += "" if abs(np.log(-factor)) < 0.3 else f", and {-factor:.3g} times its size"
     else:
         spread = gains[best].deviation
-        what = f"the torque of {joints[0]} is recorded {factor:.3g} times (± {factor * spread:.2g}) its size"
+        text = f"the torque of {joints[0]} is recorded {factor:.3g} times (± {factor * spread:.2g}) its size"
     for k in group[1:]:
-        what += f"; or that of {names[k]} {gains[k].factor:.3g} times"
+        text += f"; or that of {names[k]} {gains[k].factor:.3g} times"
     at_the_end = abs(factor) in (float(abs(FACTORS).min()), float(abs(FACTORS).max()))
     if at_the_end and factor > 0:
         size = "four times its size or more" if factor > 1.0 else "a quarter of its size or less"
-        what = f"the torque of {joints[0]} is recorded with {size}"
+        text = f"the torque of {joints[0]} is recorded with {size}"
     remedy = "Check sign, gain and gear ratio"
     if not at_the_end:
         remedy += f"; gains={{{joints[0]!r}: {1.0 / factor:.3g}}} would take it back"
-    return [Fault(kind, joints, factor, f"{what}. {remedy}", gains[best].worth)]
+    return [Fault(kind, joints, factor, f"{text}. {remedy}", gains[best].worth)]

@@ -185,7 +185,7 @@ def _joined(parts: list[Rows]) -> Rows:
     if len(parts) == 1:
         return parts[0]
     t, q, tau, v = zip(*parts, strict=True)
-    velocities = None if any(one is None for one in v) else np.concatenate(v)
+    velocities = None if any(rates is None for rates in v) else np.concatenate(v)
     return np.concatenate(t), np.concatenate(q), np.concatenate(tau), velocities
 
 

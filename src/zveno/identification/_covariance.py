@@ -16,10 +16,9 @@ from operator import add, attrgetter
 import numpy as np
 
 from ..io.results import registered
-from .estimate import Estimate
+from ._estimate import Estimate
+from ._rows import Rows, block_of
 from .model import TorqueModel
-from .moments import block_of
-from .rows import Rows
 
 WINDOW = 1.0
 """Correlation time that is counted, s."""
@@ -104,8 +103,8 @@ def sandwich(estimate: Estimate, scores: Scores) -> np.ndarray:
     """
     inverse, average = inverse_normal(estimate), inflation(estimate, scores)
     C = inverse @ scores.long_run.sum(axis=0) @ inverse
-    found, expected = C.diagonal(), average * inverse.diagonal()
-    raised = np.sqrt(np.maximum(1.0, expected / np.where(found > 0, found, np.inf)))
+    variances, expected = C.diagonal(), average * inverse.diagonal()
+    raised = np.sqrt(np.maximum(1.0, expected / np.where(variances > 0, variances, np.inf)))
     independent = scores.rows.sum() / average
     freedom = max(independent - len(estimate.x), 0.1 * independent)
     C = C * raised[:, None] * raised * (independent / freedom)

@@ -16,15 +16,14 @@ import numpy as np
 
 from .._executor import map_pieces
 from ..fit.threads import in_one_thread
-from .covariance import Scores, log_scores, score_sums
-from .estimate import Estimate
+from ._covariance import Scores, log_scores, score_sums
+from ._estimate import Estimate
+from ._preparation import Preparation
+from ._problem import Problem
+from ._rows import Moments, Reference, Sums, accumulate, log_sums, moments_of, rows_of
+from ._series import Recording
+from ._survey import Survey
 from .model import TorqueModel
-from .moments import Moments, Sums, accumulate, log_sums, moments_of
-from .preparation import Preparation
-from .problem import Problem
-from .rows import Reference, rows_of
-from .series import Recording
-from .survey import Survey
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,30 +35,40 @@ class LogPiece:
 
 
 def moments_by_log(
-    problem: Problem, found: Survey, model: TorqueModel, references: tuple[Reference, ...]
+    problem: Problem, surveyed: Survey, model: TorqueModel, references: tuple[Reference, ...]
 ) -> Moments:
     """Return the moments of all rows, with the torques of reference models beside."""
     if problem.executor is None:
-        rows = rows_of(found.preparation, model, found.rest, found.loads, (0.0,), references)
-        return accumulate(model, rows, found.edges)
-    common = (_without_logs(found.preparation), model, found.rest, found.loads, references, found.edges)
-    sums = map_pieces(partial(_sums, *common), _pieces(found.preparation), executor=problem.executor)
+        rows = rows_of(surveyed.preparation, model, surveyed.rest, surveyed.loads, (0.0,), references)
+        return accumulate(model, rows, surveyed.edges)
+    common = (_without_logs(surveyed.preparation), model, surveyed.rest, surveyed.loads, references, surveyed.edges)
+    sums = map_pieces(partial(_sums, *common), _pieces(surveyed.preparation), executor=problem.executor)
     return moments_of(model, reduce(add, sums))
 
 
-def exact_moments(found: Survey, model: TorqueModel) -> Moments:
+def exact_moments(surveyed: Survey, model: TorqueModel) -> Moments:
     """Return moments with triangular factors, for nearly dependent columns; always computed in this process."""
-    rows = rows_of(found.preparation, model, found.rest, found.loads)
-    return accumulate(model, rows, found.edges, exact=True)
+    rows = rows_of(surveyed.preparation, model, surveyed.rest, surveyed.loads)
+    return accumulate(model, rows, surveyed.edges, exact=True)
 
 
-def scores_by_log(problem: Problem, found: Survey, model: TorqueModel, estimate: Estimate, least: float) -> Scores:
+def scores_by_log(
+    problem: Problem, surveyed: Survey, model: TorqueModel, estimate: Estimate, least: float
+) -> Scores:
     """Compute the scatter statistics of the residuals of an estimate; see `score_sums`."""
     if problem.executor is None:
-        rows = rows_of(found.preparation, model, found.rest, found.loads[:, :1])
-        return score_sums(model, rows, estimate, found.edges, least)
-    common = (_without_logs(found.preparation), model, found.rest, found.loads[:, :1], estimate, found.edges, least)
-    scores = map_pieces(partial(_scores, *common), _pieces(found.preparation), executor=problem.executor)
+        rows = rows_of(surveyed.preparation, model, surveyed.rest, surveyed.loads[:, :1])
+        return score_sums(model, rows, estimate, surveyed.edges, least)
+    common = (
+        _without_logs(surveyed.preparation),
+        model,
+        surveyed.rest,
+        surveyed.loads[:, :1],
+        estimate,
+        surveyed.edges,
+        least,
+    )
+    scores = map_pieces(partial(_scores, *common), _pieces(surveyed.preparation), executor=problem.executor)
     return reduce(add, scores)
 
 

@@ -8,15 +8,14 @@ import numpy as np
 
 from ..errors import ZvenoError
 from ..io.results import registered
-from .estimate import normals, solve, total, with_shift, without_each
-from .friction import STEEP, TERMS, elements_of
+from ._estimate import normals, solve, total, with_shift, without_each
+from ._friction import STEEP, TERMS, elements_of
+from ._preparation import SMOOTHING, Preparation
+from ._problem import AUTO, Problem
+from ._rows import REST, Moments, accumulate, block_edges, large_velocities, rows_of
+from ._series import recording_of
+from ._spectrum import highest_band, position_noise, velocity_lag, velocity_spectrum
 from .model import TorqueModel, torque_model, with_variants
-from .moments import Moments, accumulate
-from .preparation import SMOOTHING, Preparation
-from .problem import AUTO, Problem
-from .rows import REST, block_edges, large_velocities, rows_of
-from .series import recording_of
-from .spectrum import highest_band, position_noise, velocity_lag, velocity_spectrum
 
 SHIFTS = np.linspace(-0.3, 0.3, 7)
 """Trial delays, in periods of the band."""
@@ -115,8 +114,8 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
         band, origin = widest, "sampling"
     lags = [velocity_lag(recording, SMOOTHING * band) for recording in recordings]
     lag = np.full(n, np.nan)
-    if all(one is not None for one in lags):
-        lag = np.max([one for one in lags if one is not None], axis=0)
+    if all(lag_of_log is not None for lag_of_log in lags):
+        lag = np.max([lag_of_log for lag_of_log in lags if lag_of_log is not None], axis=0)
     step = min(steps)
     used = {
         AUTO: np.isfinite(lag) & (abs(lag) < step),
@@ -134,16 +133,16 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
     rest = np.where(large[:n] > 0.0, rest, np.inf)  # a joint that never moves has no rows, not even by rounding
     edges = block_edges(preparation.thinned, rest, problem.blocks)
     scales = np.where(large > 0, large, 1.0) if scales is None else scales
-    model = torque_model(problem.mechanism, problem.terms, problem.motor_terms, scales, problem.own)
+    model = torque_model(problem.mechanism, problem.terms, problem.motor_terms, scales, problem.user_torques)
     loads, moments = _loads(problem, preparation, model, rest, edges)
-    found = problem.delay or 0.0
+    delay = problem.delay or 0.0
     if problem.delay is None:
         # The load takes part: friction that is missing would be taken for a delay.
         shifts = (0.0, *(SHIFTS / band))
         rows = rows_of(preparation.thinned, model, rest, loads[:, :1], shifts)
-        found, applied = _delay(accumulate(model, rows, edges), np.array(shifts[1:]))
-        if applied and abs(found) > max(step, SMALLEST_DELAY, DELAY_SHARE / band):
-            preparation = preparation.delayed(found)
+        delay, applied = _delay(accumulate(model, rows, edges), np.array(shifts[1:]))
+        if applied and abs(delay) > max(step, SMALLEST_DELAY, DELAY_SHARE / band):
+            preparation = preparation.delayed(delay)
             loads, moments = _loads(problem, preparation, model, rest, edges)
     filters = [preparation.filters(k) for k in range(len(problem.logs))]
     choices = Choices(
@@ -156,10 +155,10 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
         samples=sum(recording.clock.samples for recording in recordings),
         rows=int(moments.rows.sum()),
         moving=moments.counts.sum(axis=0),
-        row_rate=tuple(1.0 / (one.interval * one.rows.step) for one in filters),
-        margin=max(one.margin for one in filters),
+        row_rate=tuple(1.0 / (lag_of_log.interval * lag_of_log.rows.step) for lag_of_log in filters),
+        margin=max(lag_of_log.margin for lag_of_log in filters),
         delay=float(preparation.delay),
-        delay_found=float(found),
+        delay_found=float(delay),
         velocity_lag=lag,
         recorded_velocity=used,
         large_velocities=large[:n],

@@ -16,12 +16,11 @@ from ...mechanism import Mechanism
 from ...mechanism.reduce import reduced
 from ...robot_functions import RobotFunctions
 from ...spatial.rotations import skew
-from ..estimate import RANK, Normal, normals, pseudo_inverse, solve, total
-from ..fitting import Fit
+from .._estimate import RANK, Normal, normals, pseudo_inverse, solve, total
+from .._fitting import Fit
+from .._rows import accumulate, rows_of
+from .._survey import Survey
 from ..model import TorqueFunction
-from ..moments import accumulate
-from ..rows import rows_of
-from ..survey import Survey
 from .fault import Fault
 from .samples import Samples, misfit
 
@@ -38,18 +37,18 @@ STEP = 1e-4
 """Step, rad and m, of the finite differences."""
 
 
-def geometry_faults(found: Survey, fit: Fit, names: Sequence[str]) -> list[Fault]:
+def geometry_faults(surveyed: Survey, fit: Fit, names: Sequence[str]) -> list[Fault]:
     """Report the recording of another robot, if torques require other joint axes.
 
     Args:
         found, fit: survey and fit of the recording.
         names: joints.
     """
-    chosen = found.model.with_friction(fit.whole.friction)
+    chosen = surveyed.model.with_friction(fit.whole.friction)
     displaced = axis_torques(chosen.mechanism, fit.whole.consistent.p)
-    model = replace(chosen, own={**chosen.own, **displaced})
-    rows = rows_of(found.preparation.thinned, model, found.rest, found.loads[:, :1])
-    parts = normals(accumulate(model, rows, found.edges))
+    model = replace(chosen, user_torques={**chosen.user_torques, **displaced})
+    rows = rows_of(surveyed.preparation.thinned, model, surveyed.rest, surveyed.loads[:, :1])
+    parts = normals(accumulate(model, rows, surveyed.edges))
     sigma, whole = fit.whole.estimate.sigma, total(parts)
     before = held_out(parts, np.arange(chosen.n_columns), sigma)
     # A block left out is predicted worse than it is fitted: what fits do not gain, predictions do not gain either.

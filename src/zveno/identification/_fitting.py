@@ -7,16 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algorithms.drives import rotor_inertias
-from .by_log import exact_moments, moments_by_log, scores_by_log
-from .consistency import Consistent, Unknowns, consistent_estimate, unknowns_of
-from .covariance import Scores, inflation, sandwich
-from .estimate import ILL, Estimate, Normal, normals, solve, solve_exactly, total
+from ._by_log import exact_moments, moments_by_log, scores_by_log
+from ._consistency import Consistent, Prior, Unknowns, consistent_estimate, prior_of, unknowns_of
+from ._covariance import Scores, inflation, sandwich
+from ._estimate import ILL, Estimate, Normal, normals, solve, solve_exactly, total
+from ._problem import Problem
+from ._rows import Moments
+from ._selection import chosen_friction, with_candidates
+from ._survey import Survey
 from .model import FrictionColumn, TorqueFunction, TorqueModel, with_variants
-from .moments import Moments
-from .prior import Prior, prior_of
-from .problem import Problem
-from .selection import chosen_friction, with_candidates
-from .survey import Survey
 
 TYPICAL_ROTOR = 1.0
 """Assumed rotor inertia, kg·m² at the joint, if the model has none; the data dominate it."""
@@ -64,13 +63,13 @@ class Fit:
     unknowns: Unknowns
 
 
-def fitted(problem: Problem, found: Survey, references: tuple[TorqueFunction, ...]) -> Fit:
+def fitted(problem: Problem, surveyed: Survey, references: tuple[TorqueFunction, ...]) -> Fit:
     """Compute all estimates. `references` are models without unknowns whose torques are accumulated beside."""
-    start = found.model.friction
-    full = with_candidates(found.model, problem.terms, problem.motor_terms) if problem.choose else found.model
+    start = surveyed.model.friction
+    full = with_candidates(surveyed.model, problem.terms, problem.motor_terms) if problem.choose else surveyed.model
     model = with_variants(full, problem.blocks + 1)
 
-    moments = moments_by_log(problem, found, model, references)
+    moments = moments_by_log(problem, surveyed, model, references)
     parts = tuple(normals(moments))
     blocks = range(problem.blocks)
     estimates = []
@@ -81,15 +80,15 @@ def fitted(problem: Problem, found: Survey, references: tuple[TorqueFunction, ..
         normal = total([parts[block] for block in kept]).columns(places)
         estimates.append((friction, places, solve(normal, estimates[0][2].sigma if estimates else None)))
     if estimates[0][2].condition > ILL or estimates[0][2].unseen.shape[1]:
-        exact = exact_moments(found, model)
+        exact = exact_moments(surveyed, model)
         for k, (friction, places, estimate) in enumerate(estimates):
             kept = [block for block in blocks if block != k - 1]
             estimates[k] = friction, places, solve_exactly(exact, kept, places, estimate)
     friction, places, estimate = estimates[0]
-    least = min(found.preparation.filters(k).correlation for k in range(len(problem.logs)))
-    chosen = found.model.with_friction(friction)
-    scores = scores_by_log(problem, found, chosen, estimate, least)
-    unknowns = unknowns_of(found.model.base, found.model.kept)
+    least = min(surveyed.preparation.filters(k).correlation for k in range(len(problem.logs)))
+    chosen = surveyed.model.with_friction(friction)
+    scores = scores_by_log(problem, surveyed, chosen, estimate, least)
+    unknowns = unknowns_of(surveyed.model.base, surveyed.model.kept)
     prior = prior_of(problem.mechanism, problem.prior, unknowns.links)
     rotors = _typical_rotors(problem, unknowns)
 
@@ -98,7 +97,7 @@ def fitted(problem: Problem, found: Survey, references: tuple[TorqueFunction, ..
         without = [] if number == 0 else [number - 1]
         # Residuals that last leave less information than as many independent rows.
         information = fit.normal / inflation(estimate, scores, without)
-        n_parameters = found.model.base.n_parameters
+        n_parameters = surveyed.model.base.n_parameters
         consistent = consistent_estimate(unknowns, n_parameters, fit.x, information, prior, rotors, friction)
         return Candidate(friction, places, fit, consistent)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .filters import Stream, smoother
-from .series import Recording, sparse
+from ._preparation import Stream, smoother
+from ._series import Recording, sparse
 
 WINDOW = 4.0
 """Length of a spectrum's window, s: it resolves frequencies 0.25 Hz apart."""

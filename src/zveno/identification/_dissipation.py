@@ -17,8 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
-from .estimate import pseudo_inverse
-from .friction import ASYMMETRIC
+from ._estimate import pseudo_inverse
+from ._friction import ASYMMETRIC
 from .model import FrictionColumn
 
 SMALL = 1e-9
@@ -124,7 +124,7 @@ class Eliminated:
         """Derivative of the free parts by the base parameters, (free parts, m)."""
         return -self._back[:, : self.m]
 
-    def changed(self, b: np.ndarray, positive: np.ndarray, one: bool) -> Eliminated | None:
+    def changed(self, b: np.ndarray, positive: np.ndarray, single: bool) -> Eliminated | None:
         """Return the problem with the active set that is right at b; None if the current one is.
 
         Args:
@@ -141,5 +141,5 @@ class Eliminated:
         wrong = np.where(positive & (wrong > SMALL * size), wrong, 0.0)
         if not wrong.any():
             return None
-        swap = wrong == wrong.max() if one else wrong > 0
+        swap = wrong == wrong.max() if single else wrong > 0
         return replace(self, held=self.held ^ swap)

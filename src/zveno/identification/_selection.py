@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import nnls
 
-from .covariance import inverse_normal
-from .dissipation import Parts, friction_parts
-from .estimate import Normal, solve, total
-from .friction import CHOICES
+from ._covariance import inverse_normal
+from ._dissipation import Parts, friction_parts
+from ._estimate import Normal, solve, total
+from ._friction import CHOICES
 from .model import FrictionColumn, TorqueModel, friction_columns
 
 GAIN = 0.05
@@ -83,10 +83,10 @@ def _better(
     for row, held in enumerate(blocks):
         folds = _Folds(total([parts[k] for k in blocks if k != held]), places, sigma)
         for e, tried in candidates.items():
-            own = [k for k, c in enumerate(chosen) if c.element == e]
+            present = [k for k, c in enumerate(chosen) if c.element == e]
             columns = [model.n_inertial + model.friction.index(c) for c in tried]
-            laws = [friction_parts([chosen[k] for k in own] + extra) for extra in ([], *([c] for c in tried))]
-            at = model.n_inertial + np.array(own, dtype=int)
+            laws = [friction_parts([chosen[k] for k in present] + extra) for extra in ([], *([c] for c in tried))]
+            at = model.n_inertial + np.array(present, dtype=int)
             errors[e][row] = folds.errors(parts[held], model.elements[e].coordinate, at, columns, laws)
     better = []
     for e, tried in candidates.items():
@@ -114,7 +114,7 @@ class _Folds:
         self.x, self.inverse = fit.x, inverse_normal(fit)
 
     def errors(
-        self, held: Normal, joint: int, own: np.ndarray, columns: Sequence[int], laws: Sequence[Parts]
+        self, held: Normal, joint: int, dissipating: np.ndarray, columns: Sequence[int], laws: Sequence[Parts]
     ) -> np.ndarray:
         """Return squared errors (1 + columns,) of a joint on held-out rows: unchanged, and with each further
         column.
@@ -125,13 +125,13 @@ class _Folds:
         Args:
             held: the rows.
             joint: joint whose error is requested.
-            own: places in the fit of the friction that is held to dissipate.
+            dissipating: places in the fit of the friction that is held to dissipate.
             columns: of the further terms, among all.
             laws: parts of the joint's friction, without and with each further term.
         """
         p = self.places
         H, g = held.H[joint][p[:, None], p], held.g[joint][p]
-        plain = _dissipating(self.x, self.inverse[:, own], own, laws[0])
+        plain = _dissipating(self.x, self.inverse[:, dissipating], dissipating, laws[0])
         out = [max(float(held.s[joint] - 2.0 * g @ plain + plain @ H @ plain), 0.0)]
         h = np.einsum("j,jpc->pc", self.weight, self.normal.H[:, p[:, None], np.array(columns)])
         steps = self.inverse @ h
@@ -144,9 +144,9 @@ class _Folds:
             x = np.append(self.x, (target - h[:, k] @ self.x) / left)
             x[:-1] -= steps[:, k] * x[-1]
             step = np.append(-steps[:, k], 1.0)
-            places = np.append(own, len(p))
+            places = np.append(dissipating, len(p))
             covariance = np.zeros((len(x), len(places)))
-            covariance[:-1, :-1] = self.inverse[:, own]
+            covariance[:-1, :-1] = self.inverse[:, dissipating]
             covariance += np.outer(step, step[places]) / left
             y = _dissipating(x, covariance, places, laws[1 + k])
             a, b = y[:-1], y[-1]
@@ -157,24 +157,24 @@ class _Folds:
         return np.array(out)
 
 
-def _dissipating(x: np.ndarray, covariance: np.ndarray, own: np.ndarray, law: Parts) -> np.ndarray:
-    """Return the estimate x whose parameters at `own` form a dissipative law, all others following.
+def _dissipating(x: np.ndarray, covariance: np.ndarray, dissipating: np.ndarray, law: Parts) -> np.ndarray:
+    """Return the estimate x whose parameters at `dissipating` form a dissipative law, all others following.
 
     Args:
         x: (p,) estimate.
-        covariance: (p, k) of all parameters with those at `own`.
-        own: (k,) places of the friction.
+        covariance: (p, k) of all parameters with those at `dissipating`.
+        dissipating: (k,) places of the friction.
         law: its parts.
     """
-    parts = law.inverse @ x[own]
-    if not len(own) or parts.min() >= 0.0:
+    parts = law.inverse @ x[dissipating]
+    if not len(dissipating) or parts.min() >= 0.0:
         return x
-    spread = law.inverse @ covariance[own] @ law.inverse.T
+    spread = law.inverse @ covariance[dissipating] @ law.inverse.T
     values, vectors = np.linalg.eigh(spread)
     seen = values > DEPENDENT * values[-1]
     half = vectors[:, seen] / np.sqrt(values[seen])
     nearest = nnls(half.T, half.T @ parts)[0]
     change = half @ (half.T @ (nearest - parts))
     y = x + covariance @ (law.inverse.T @ change)
-    y[own] = law.matrix @ nearest
+    y[dissipating] = law.matrix @ nearest
     return y

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import ZvenoError
 from ...kernels.threads import get_threads
-from .problem import ExcitationProblem
+from ._problem import ExcitationProblem
 
 DRAWS, STARTS = 256, 6
 """Number of random motions, and of the best of them that are improved."""

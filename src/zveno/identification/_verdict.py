@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..io.results import registered
-from .faults.fault import Fault
-from .survey import Choices
-from .validation import Validation
+from ._faults.fault import Fault
+from ._survey import Choices
+from ._validation import Validation
 
 LARGEST_ERROR = 0.3
 """Held-out error from which predictions of a joint's torques are not useful: 9 % of their power is left."""
