@@ -33,6 +33,7 @@ LAYERS = (
     "base_parameters",
     "export_texts",
     "export",
+    "closed_robot",
     "calibration",
     "identification",
     "robot",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .errors import BuildError, unknown_name
-from .export_texts import TITLE, arrays, common_header, example, plain, readme
+from .export_texts import TITLE, Exportable, arrays, common_header, example, plain, readme
 from .functions import FUNCTIONS
 from .io.files import check_replaceable, write_text
 from .io.results import registered
@@ -144,7 +144,7 @@ def export_c(
 
 
 def export_programs(
-    robot: RobotFunctions,
+    robot: Exportable,
     programs: Sequence[Program],
     directory: str | os.PathLike[str],
     base: Any = None,
@@ -224,7 +224,7 @@ def _base_model(robot: RobotFunctions):
 
 
 def _with_base_parameters(
-    robot: RobotFunctions, base, stem: str, texts: dict[str, str], single: bool
+    robot: Any, base, stem: str, texts: dict[str, str], single: bool
 ) -> dict[str, str]:
     """Return the header with the robot's base parameters, the example that uses them, and the README page."""
     from .base_parameters.base_model import operations_sentence, values_header

@@ -4,17 +4,40 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from .errors import visible
 from .kernels.export_c import CSource
 from .kernels.program import Program
-from .robot_functions import RobotFunctions
+from .mechanism import Mechanism
 
 TITLE = ": functions in C"
 """Suffix of the robot's name in the first line of the page."""
+
+
+class Exportable(Protocol):
+    """Robot whose functions are exported, open or closed."""
+
+    @property
+    def name(self) -> str:
+        """Name of the robot."""
+        ...
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Mechanism of the robot."""
+        ...
+
+    @property
+    def n_q(self) -> int:
+        """Number of coordinates."""
+        ...
+
+    def neutral(self) -> np.ndarray:
+        """Return the configuration of the example."""
+        ...
 
 
 def common_header(stem: str, functions: Sequence[str]) -> str:
@@ -39,7 +62,7 @@ def arrays(program: Program, source: CSource, scalar: str, given: dict) -> tuple
     return "\n".join(lines), ", ".join(names)
 
 
-def example(robot: RobotFunctions, stem: str, program: Program, source: CSource, single: bool, given: dict) -> str:
+def example(robot: Exportable, stem: str, program: Program, source: CSource, single: bool, given: dict) -> str:
     """Return a program that calls one function once."""
     scalar = "float" if single else "double"
     declared, names = arrays(program, source, scalar, given)
@@ -70,7 +93,7 @@ int main(void)
 
 
 def readme(
-    robot: RobotFunctions,
+    robot: Exportable,
     stem: str,
     programs: Sequence[Any],
     exported: Sequence[Any],

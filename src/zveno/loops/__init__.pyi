@@ -1,4 +1,5 @@
 """Closed loops: the public names and where each comes from."""
 
+from ..closed_robot import ClosedRobot as ClosedRobot
 from ._mobility import Mobility as Mobility
 from ._mobility import mobility as mobility
