@@ -332,7 +332,7 @@ def _spinning(robot: RobotFunctions, chosen: Selection) -> tuple[int, ...]:
     """
     mechanism = robot.mechanism
     in_loops = {source.entry for part in loop_parts(mechanism) for source in part.v}
-    found = []
+    spinning = []
     whole = _division(chosen, ())
     lift = compiled(
         lifted, {"q": (mechanism.n_q,), "v": (len(whole.independent),)}, constants=(mechanism, whole), name="lifted"
@@ -352,8 +352,8 @@ def _spinning(robot: RobotFunctions, chosen: Selection) -> tuple[int, ...]:
             for frame in map(mechanism.frame, (loop.frame, loop.other)):
                 speeds.append(_speed(twists[:, mechanism.link_number(frame.link)], frame.T_link_frame[:3, 3]))
         if np.concatenate(speeds).max() < ON_THE_SPOT * max(1.0, abs(v).max(initial=0.0)):
-            found.append(int(k))
-    return tuple(found)
+            spinning.append(int(k))
+    return tuple(spinning)
 
 
 def _speed(twist: np.ndarray, point: np.ndarray) -> np.ndarray:

@@ -223,9 +223,7 @@ def _base_model(robot: RobotFunctions):
     return BaseModel(robot)
 
 
-def _with_base_parameters(
-    robot: Any, base, stem: str, texts: dict[str, str], single: bool
-) -> dict[str, str]:
+def _with_base_parameters(robot: Any, base, stem: str, texts: dict[str, str], single: bool) -> dict[str, str]:
     """Return the header with the robot's base parameters, the example that uses them, and the README page."""
     from .base_parameters.base_model import operations_sentence, values_header
 

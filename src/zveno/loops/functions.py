@@ -47,8 +47,8 @@ def closed_shapes(
     """Return the shapes of all inputs of `closed_evaluated`."""
     names = (*function_named(name).inputs, *(("external",) if external else ()), *parameters)
     n_u = len(division.independent)
-    own = {"v": (n_u,), "a": (n_u,), "tau": (len(division.torques),)}
-    return {key: own.get(key, shape) for key, shape in shapes(mechanism, names).items()}
+    changed = {"v": (n_u,), "a": (n_u,), "tau": (len(division.torques),)}
+    return {key: changed.get(key, shape) for key, shape in shapes(mechanism, names).items()}
 
 
 def closed_outputs(name: str) -> tuple[str, ...]:
@@ -157,7 +157,7 @@ class _State:
                 chosen["smoothing"] = smoothing
             return evaluated(self.mechanism, of, parameters, tuple(sorted(chosen.items())), self.q, *state, *given)
 
-        own: Mapping[str, Callable[..., Any]] = {
+        special: Mapping[str, Callable[..., Any]] = {
             "integrate": self._integrate,
             "inverse_dynamics": self._inverse_dynamics,
             "bias": self._bias,
@@ -167,8 +167,8 @@ class _State:
             "inverse_dynamics_derivatives": self._inverse_derivatives,
             "forward_dynamics_derivatives": self._forward_derivatives,
         }
-        if name in own:
-            return own[name](tree, **inputs)
+        if name in special:
+            return special[name](tree, **inputs)
         return self._covariant(name, tree, **inputs)
 
     def motion(self, u: Any, rate: Any = None) -> tuple[Any, Any]:

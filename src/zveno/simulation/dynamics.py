@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..algorithms import constraints as algebra
 from ..errors import ModelError
 from ..io.results import registered
+from ..loops.selection import selection
 from ..report.description import Description
 from ..report.result import Result
 from ..robot_functions import RobotFunctions
@@ -25,6 +26,8 @@ from .time_stepping.contact import Contact
 
 CLEAR_GAP = 1e3
 """Smallest ratio of nonzero to zero eigenvalues for which the rank is clear."""
+SMALLEST_GAP = 1e-16
+"""Ratio of singular values that is rounding."""
 OPEN = 1e-6
 """Largest violation, m or rad, of a state that satisfies its constraints."""
 
@@ -44,8 +47,8 @@ class ConstrainedMotion(Result):
         reactions: (..., m); they act on the first frame of each constraint.
         violation: φ, (..., m); violation_rate: φ̇, (..., m).
         names: of the rows, (m,).
-        redundant: constraints that follow from others somewhere in the batch; reactions are then those of least
-            norm.
+        redundant: constraints that follow from others somewhere in the batch. Rows of the robot's loops that do so
+            bear nothing; of other constraints, reactions are those of least norm.
         inconsistent: constraints that contradict others; accelerations are then those of least squares.
         gap: clarity of the rank of the rows: the smallest nonzero eigenvalue of J M⁻¹ Jᵀ over the largest one that
             counts as zero, minimum over the batch; infinite at full rank.
@@ -117,7 +120,7 @@ def constrained_dynamics(
     # The kernel's own pivots tell if the solution was regular.
     regular = quality > QUALITY
     if regular if quality.ndim == 0 else regular.all():  # `all` of a single number takes a microsecond
-        return solution
+        return solution if len(equations.solved_rows) == equations.n_rows else _with_redundant(solution, equations)
     return _repaired(solution, equations, t, stabilization, q, v, tau, quality)
 
 
@@ -136,6 +139,14 @@ def evaluate_constraints(
         for constraint in bilateral_constraints(robot, constraints)
     ]
     return algebra.stacked(parts, mechanism.n_v)
+
+
+def _with_redundant(solution: ConstrainedMotion, equations: Equations) -> ConstrainedMotion:
+    """Return the solution with the names of loops that have rows that follow from others, and bear nothing."""
+    flags = np.zeros(equations.n_rows, dtype=bool)
+    flags[list(equations.checked_rows)] = True
+    gap = 1.0 / max(selection(equations.mechanism).gap, SMALLEST_GAP)
+    return replace(solution, redundant=named(equations, flags), gap=gap)
 
 
 def _repaired(solution: ConstrainedMotion, equations: Equations, t, k, q, v, tau, quality) -> ConstrainedMotion:

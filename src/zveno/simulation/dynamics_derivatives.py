@@ -77,7 +77,7 @@ def constrained_dynamics_derivatives(
 
     Raises:
         ZvenoError: rows of constraints follow from others: their reactions are not unique and have no derivatives.
-            Or the state violates the constraints.
+            Or the state violates the constraints. Redundant rows of the robot's own loops bear nothing.
     """
     equations, given = equations_of(robot, tuple(constraints), joint_friction)
     with np.errstate(all="ignore"):  # redundant rows divide by zero, and are refused below
@@ -117,18 +117,20 @@ def derivatives_and_inputs(equations: Equations) -> tuple[Callable[..., Any], di
         _, acting, _ = equations.forces(t, q, v, None, tau)
         a, R, value, _, quality, J = equations.solved(t, q, v, acting, c)
         pulled_by_q, pulled_by_v, rows_by_q, rows_by_v = call(held, t, k, q, v, a, R, anchors)
-        tangent = mechanism.tangent(q)
+        tangent, solved = mechanism.tangent(q), list(equations.solved_rows)
         torque_by_q, torque_by_v, M = inverse_dynamics_derivatives(equations.dynamic, q, v, a)
         if equations.friction:
             torque_by_v = torque_by_v + np.diag(friction_slope(mechanism, v, FRICTION_SMOOTHING))
         return (
             *_solved(
                 linear.inverse(M),
-                J,
+                J[solved],
                 torque_by_q - pulled_by_q @ tangent,
                 torque_by_v - pulled_by_v,
-                rows_by_q @ tangent,
-                rows_by_v,
+                (rows_by_q @ tangent)[solved],
+                rows_by_v[solved],
+                equations.solved_rows,
+                equations.n_rows,
             ),
             value,
             quality,
@@ -141,11 +143,16 @@ def derivatives_and_inputs(equations: Equations) -> tuple[Callable[..., Any], di
     return run, inputs
 
 
-def _solved(M_inverse: Any, J: Any, g_q: Any, g_v: Any, c_q: Any, c_v: Any) -> tuple[Any, ...]:
-    """Return the six derivatives, by ∂a/∂τ = M⁻¹ − M⁻¹Jᵀ Λ J M⁻¹ and ∂R/∂τ = −Λ J M⁻¹ with Λ = (J M⁻¹ Jᵀ)⁻¹."""
+def _solved(
+    M_inverse: Any, J: Any, g_q: Any, g_v: Any, c_q: Any, c_v: Any, rows: tuple[int, ...], n_rows: int
+) -> tuple[Any, ...]:
+    """Return the six derivatives, by ∂a/∂τ = M⁻¹ − M⁻¹Jᵀ Λ J M⁻¹ and ∂R/∂τ = −Λ J M⁻¹ with Λ = (J M⁻¹ Jᵀ)⁻¹.
+
+    J and c_q, c_v are those of the solved `rows` of n_rows.
+    """
     m = len(J)
     if not m:
-        none = np.zeros((0, len(M_inverse)))
+        none = np.zeros((n_rows, len(M_inverse)))
         return -(M_inverse @ g_q), -(M_inverse @ g_v), M_inverse, none, none, none
     W = M_inverse @ J.T
     compliance = linear.inverse(J @ W)
@@ -155,10 +162,18 @@ def _solved(M_inverse: Any, J: Any, g_q: Any, g_v: Any, c_q: Any, c_v: Any) -> t
         -(mobility @ g_q) - reaction.T @ c_q,
         -(mobility @ g_v) - reaction.T @ c_v,
         mobility,
-        reaction @ g_q - compliance @ c_q,
-        reaction @ g_v - compliance @ c_v,
-        -reaction,
+        *(
+            _spread(part, rows, n_rows)
+            for part in (reaction @ g_q - compliance @ c_q, reaction @ g_v - compliance @ c_v, -reaction)
+        ),
     )
+
+
+def _spread(part: Any, rows: tuple[int, ...], n_rows: int) -> np.ndarray:
+    """Return derivatives of all reactions: zero for rows that are not solved."""
+    whole = np.zeros((n_rows, part.shape[1]), dtype=part.dtype)
+    whole[list(rows)] = part
+    return whole
 
 
 def _held_equations(equations: Equations) -> Program:

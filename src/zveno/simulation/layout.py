@@ -13,12 +13,16 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ModelError
+from ..loops.selection import selection
 from ..mechanism import Mechanism
 from ..robot_functions import RobotFunctions
-from .constraints import Constraint
+from .constraints import Constraint, LoopClosure
 from .controllers import Control
 from .drives import DriveModel
 from .inputs import slices
+
+TURNS = ("rx", "ry", "rz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +87,30 @@ class Layout:
     def row_slices(self) -> tuple[slice, ...]:
         """Slice of the rows of every constraint."""
         return slices([constraint.size for constraint in self.constraints])
+
+    @cached_property
+    def solved_rows(self) -> tuple[int, ...]:
+        """Rows that are solved, all but those of the robot's loops that follow from others on their branch.
+
+        A direction in which a plane loop cannot move anyway is one of these. Reactions of the others are zero.
+        """
+        loops = tuple(LoopClosure.of(loop) for loop in self.mechanism.loops)
+        first = self.constraints[: len(loops)]
+        if not loops or [one.structure for one in first] != [one.structure for one in loops]:
+            return tuple(range(self.n_rows))
+        try:
+            checked = set(selection(self.mechanism).checked.tolist())
+        except ModelError:  # they do not close at the reference; a given state may
+            return tuple(range(self.n_rows))
+        for loop, rows in zip(loops, self.row_slices, strict=False):
+            if set(TURNS) <= set(loop.locked) and checked & set(range(*rows.indices(self.n_rows))):
+                return tuple(range(self.n_rows))  # rows of an orientation have other axes in the selection
+        return tuple(row for row in range(self.n_rows) if row not in checked)
+
+    @cached_property
+    def checked_rows(self) -> tuple[int, ...]:
+        """Rows that follow from the solved ones."""
+        return tuple(row for row in range(self.n_rows) if row not in self.solved_rows)
 
     @cached_property
     def anchor_slices(self) -> tuple[slice, ...]:

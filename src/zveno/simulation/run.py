@@ -209,7 +209,13 @@ def integrated(
             watch.records.append(EventRecord(t, f"{SINGULAR} of {names}", run))
     records = tuple(sorted(watch.records, key=lambda record: record.t))
     notes = ()
+    if equations.checked_rows:
+        names = ", ".join(equations.row_names[row] for row in equations.checked_rows)
+        notes = (f"rows that follow from others are checked, not solved: {names}",)
     if rates.redundant:
-        notes = (f"redundant constraints solved in least squares: {', '.join(sorted(rates.redundant))}",)
+        notes = (
+            *notes,
+            f"redundant constraints solved in least squares: {', '.join(sorted(rates.redundant))}",
+        )
     faults = tuple(EventRecord(t, what, state) for state, (t, what) in sorted(stepper.rates.faults.items()))
     return Integrated(times, Y, status, n_steps, stepper.rates.n, records, notes, stops, faults)
