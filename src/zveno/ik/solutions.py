@@ -155,19 +155,6 @@ def _are_angles(joint: Joint) -> list[bool]:
     return [unit == "rad" for unit in units + ["rad"] * (joint.type.n_q - len(units))]
 
 
-def endless_turns(mechanism: Mechanism | None, n: int) -> np.ndarray:
-    """Return booleans (n,), True for coordinates that turn without limits; all False without a mechanism."""
-    endless = np.zeros(n, bool)
-    if mechanism is None:
-        return endless
-    for name in mechanism.joint_names:
-        coordinates = mechanism.q_slices[name]
-        if mechanism.joint(name).type.sigma == 1:
-            lower, upper = mechanism.lower[coordinates], mechanism.upper[coordinates]
-            endless[coordinates] = np.isinf(lower) & np.isinf(upper)
-    return endless
-
-
 @registered
 @dataclass(frozen=True, eq=False)
 class SelfMotion:
@@ -190,6 +177,11 @@ class SelfMotion:
     interval: tuple[float, float] = (math.nan, math.nan)
     ends: tuple[str, ...] = ()
     turns: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+
+    @property
+    def followed(self) -> bool:
+        """True if the curve is known between its points: it was followed from end to end, and not filtered."""
+        return self.closed or bool(self.joint)
 
     def where(self, accept: Accept) -> list[SelfMotion]:
         """Return the runs of its points that a function accepts, or the whole if it accepts all."""
@@ -298,15 +290,26 @@ class Solutions(Result):
 
     # --- operations: answers with fewer, more, or other rows
 
-    def where(self, accept: Accept) -> Solutions:
+    def where(self, accept: Accept | np.ndarray) -> Solutions:
         """Return the solutions that a function accepts: (s, n_q) → (s,) booleans, such as those free of collisions.
+
+        A mask (*batch, m) does the same where no solution belongs to a self-motion.
 
         A complete answer stays complete: all solutions that are accepted. Where none is, the pose is "rejected"
         if the answer was complete, and undecided if it was a sample. Of a continuum those runs of its points are
         left that are accepted, and between points nothing is known: the answer is a sample then.
         """
         rows = self._rows()
-        good = asked(accept, self._flat("q")[rows])
+        if isinstance(accept, np.ndarray):
+            if accept.dtype != bool or accept.shape != self.q.shape[:-1] or self.self_motions:
+                raise ShapeError(
+                    f"has shape {accept.shape} and type {accept.dtype}",
+                    element="mask",
+                    remedy=f"Give booleans {self.q.shape[:-1]}, or a function if there are self-motions",
+                )
+            good = accept.reshape(-1)[rows]
+        else:
+            good = asked(accept, self._flat("q")[rows])
         if good.all() and not self.self_motions:
             return self
         kept = rows[good]
@@ -317,7 +320,9 @@ class Solutions(Result):
         left = np.bincount(kept // max(width, 1), minlength=k).tolist() if self.batch else [len(kept)]
         notes, self_motions = dict(self.notes), {}
         for i, curves in self.self_motions.items():
-            parts = [part for curve in curves for part in curve.where(accept)]
+            parts = (
+                [] if isinstance(accept, np.ndarray) else [part for curve in curves for part in curve.where(accept)]
+            )
             if parts:
                 self_motions[i] = tuple(parts)
             if len(parts) != len(curves) or any(a is not b for a, b in zip(parts, curves, strict=True)):
@@ -395,26 +400,84 @@ class Solutions(Result):
     def nearest_to(self, q: ArrayLike, *, weights: ArrayLike = 1.0) -> np.ndarray:
         """Return the solution nearest to q for each pose, (*batch, n_q); NaN where there is none.
 
-        Nearest has the least weighted sum of squared differences. Joints that turn without limits are first moved
-        by whole turns to where q has them.
+        Nearest has the least weighted sum of squared differences. Joints are first moved by whole turns, as near to
+        q as their limits allow. Of a self-motion the nearest point between its samples is found, by descent along
+        the curve within limits.
 
         Args:
             q: (n_q,) or (*batch, n_q).
             weights: of the coordinates, a number or (n_q,).
         """
-        goal = np.asarray(q, dtype=float)
+        goal, weights = np.asarray(q, dtype=float), np.asarray(weights, dtype=float)
         rows, (k, width) = self._rows(), self._sizes()
         nearest = np.full((k, self.q.shape[-1]), np.nan)
         if len(rows):
             pose, candidates = rows // width, self._flat("q")[rows]
             if goal.ndim > 1:
                 goal = np.broadcast_to(goal, (*self.batch, goal.shape[-1])).reshape(k, -1)[pose]
-            away = candidates - goal
-            turns = np.where(self._endless(), np.round(away / TURN), 0.0)
-            cost = (np.asarray(weights) * (away - TURN * turns) ** 2).sum(axis=1)
+            candidates = self._turned_towards(goal, candidates)
+            cost = (weights * (candidates - goal) ** 2).sum(axis=1)
             best = np.lexsort((cost, pose))[np.diff(pose, prepend=-1) != 0]  # poses are in order
-            nearest[pose[best]] = candidates[best] - TURN * turns[best]
+            nearest[pose[best]] = candidates[best]
+        goals = np.broadcast_to(q, (*self.batch, nearest.shape[-1])).reshape(k, -1) if self.self_motions else ()
+        for i, curves in self.self_motions.items():
+            nearest[i] = self._nearest_on_curves(i, curves, nearest[i], goals[i], weights)
         return nearest.reshape(*self.batch, -1)
+
+    def _nearest_on_curves(
+        self, pose: int, curves: tuple[SelfMotion, ...], nearest: np.ndarray, goal: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """Return the point of whole self-motions nearest to a goal (n_q,), if it is nearer than the nearest row."""
+        from .derivatives import nearest_on_self_motion
+        from .newton import lanes_of
+
+        chain = self._chain()
+        if chain.has_balls:
+            return nearest
+        lanes = lanes_of(chain, self.target.reshape(-1, 4, 4)[pose : pose + 1])
+        question = self._question()
+        chain = chain.with_limits(question.lower, question.upper)
+        places, own = chain.places, np.broadcast_to(weights, goal.shape)[chain.places]
+        points = [nearest[None]]
+        for curve in curves:
+            if curve.followed:
+                # A short piece inside limits may lie between samples beyond them: descents begin there, too.
+                q = np.concatenate([self._turned_towards(goal, curve.q, bound) for bound in (True, False)])
+                x = nearest_on_self_motion(chain, lanes, q[:, places], goal[places], own, curve.dimension)
+                q[:, places] = x
+                points.append(q[chain.inside(x)])
+        q = np.concatenate(points)
+        return q[np.nanargmin((weights * (q - goal) ** 2).sum(axis=1))]
+
+    def derivatives(self) -> np.ndarray:
+        """Return dq/dT of each solution, (*batch, m, n_v, 6): joint velocities for a velocity of the target.
+
+        The last axis is the twist [v, w] of the target at its origin, in the axes of the world or of `relative_to`.
+        `derivatives() @ twist` are joint velocities (*batch, m, n_v) that keep the frame on the moving target.
+        Rows without a solution are NaN.
+
+        Raises:
+            ZvenoError: a solution is singular or belongs to a self-motion, so that it has no derivative.
+        """
+        from .derivatives import pose_derivatives
+
+        rows, (k, width) = self._rows(), self._sizes()
+        chain = self._chain()
+        assert self.mechanism is not None
+        D = np.full((k * width, self.mechanism.n_v, 6), np.nan)
+        D[rows] = pose_derivatives(self, chain, rows, rows // max(width, 1))
+        return D.reshape(*self.batch, width, *D.shape[1:])
+
+    def tangents(self, *pose: int) -> list[np.ndarray]:
+        """Return unit tangents (s, n_q) at the points of each self-motion of a pose, in the order of its points."""
+        from .derivatives import self_motion_tangents
+        from .newton import lanes_of
+
+        self._check_pose(pose)
+        i = int(np.ravel_multi_index(pose, self.batch)) if self.batch else 0
+        chain = self._chain()
+        lanes = lanes_of(chain, self.target.reshape(-1, 4, 4)[i : i + 1])
+        return [self_motion_tangents(chain, lanes, curve) for curve in self.self_motions.get(i, ())]
 
     def sorted_by(self, key: SortKey | Callable[[np.ndarray], ArrayLike]) -> Solutions:
         """Sort the solutions of each pose, best first.
@@ -545,9 +608,18 @@ class Solutions(Result):
         lanes = lanes_of(chain, np.eye(4)[None])
         return judged(chain, x, lanes, np.zeros(len(x), int)).condition
 
-    def _endless(self) -> np.ndarray:
-        """Return booleans (n_q,), True for coordinates that turn without limits."""
-        return endless_turns(self.mechanism, self.q.shape[-1])
+    def _turned_towards(self, goal: np.ndarray, q: np.ndarray, within_limits: bool = True) -> np.ndarray:
+        """Return configurations (s, n_q) moved by whole turns towards a goal, within limits if these count."""
+        chain, question = self._chain(), self._question()
+        own = chain.turning & (chain.places >= 0)
+        places, x = chain.places[own], q[:, chain.places[own]]
+        low = np.ceil((question.lower[own] - x) / TURN - 1e-9)
+        high = np.floor((question.upper[own] - x) / TURN + 1e-9)
+        wanted = np.round((np.broadcast_to(goal, q.shape)[:, places] - x) / TURN)
+        turned = q.copy()
+        bounded = np.maximum(np.minimum(wanted, high), np.minimum(low, 0.0))
+        turned[:, places] += TURN * (bounded if within_limits else wanted)
+        return turned
 
     def __len__(self) -> int:
         """Return the number of solutions of one pose, or the length of the first axis of a batch."""

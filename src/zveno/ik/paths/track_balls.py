@@ -11,6 +11,7 @@ import numpy as np
 
 from ...robot_functions import RobotFunctions
 from ...spatial.rotations import log
+from ..frame_motion import moving_joints, moving_velocities, pose_and_jacobian
 from ..ik_problem import IkProblem
 from .crossings import LONGEST, Crossing
 from .track import FEWEST, HALVINGS, Advance, ChainFollower, Follower, between, extremes
@@ -37,22 +38,15 @@ class Tangent:
         )
         self.problem = problem
         mechanism = problem.mechanism
-        names = dict.fromkeys(self._leader(step.joint) for step in problem.steps)
-        self.columns: np.ndarray = np.concatenate(
-            [np.arange(mechanism.n_v)[mechanism.v_slices[name]] for name in names]
-        )
-        units, endless = np.ones(mechanism.n_v), np.zeros(mechanism.n_v, bool)
-        for name in names:
-            joint, velocities = mechanism.joint(name), mechanism.v_slices[name]
-            units[velocities] = [problem.length if unit == "m" else 1.0 for unit in _velocity_units(joint)]
+        self.columns: np.ndarray
+        self.columns, self.units = moving_velocities(mechanism, problem)
+        endless = np.zeros(mechanism.n_v, bool)
+        for name in moving_joints(mechanism, problem):
+            joint = mechanism.joint(name)
             if joint.type.n_q == joint.type.n_v == 1 and joint.type.sigma == 1:
                 q = mechanism.q_slices[name]
-                endless[velocities] = np.isinf(mechanism.lower[q]) & np.isinf(mechanism.upper[q])
-        self.units, self.endless = units[self.columns], endless[self.columns]
-
-    def _leader(self, name: str) -> str:
-        mimic = self.problem.mechanism.joint(name).mimic
-        return name if mimic is None else mimic.joint
+                endless[mechanism.v_slices[name]] = np.isinf(mechanism.lower[q]) & np.isinf(mechanism.upper[q])
+        self.endless = endless[self.columns]
 
     def step(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return a − b (..., m) of configurations, as a velocity of the chain's joints, in solvers' units."""
@@ -63,16 +57,8 @@ class Tangent:
     def error(self, q: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return errors (s, r) of the poses at q (s, n_q) from T (4, 4), in T's axes, and Jacobians (s, r, m)."""
         problem, robot = self.problem, self.robot
-        F, J = robot.forward_kinematics(q, frame=problem.frame), robot.jacobian(q, frame=problem.frame)
+        F, J = pose_and_jacobian(robot, q, problem.frame, problem.reference)
         J = J[..., self.columns]
-        if problem.reference is not None:
-            R = robot.forward_kinematics(q, frame=problem.reference)
-            other = robot.jacobian(q, frame=problem.reference)[..., self.columns]
-            v, w = J[:, :3] - other[:, :3], J[:, 3:] - other[:, 3:]
-            arm = (F[:, :3, 3] - R[:, :3, 3])[:, None]
-            v = v - np.swapaxes(np.cross(np.swapaxes(other[:, 3:], 1, 2), arm), 1, 2)
-            Rt = np.swapaxes(R[:, :3, :3], 1, 2)
-            F, J = np.linalg.inv(R) @ F, np.concatenate([Rt @ v, Rt @ w], axis=1)
         turn = T[:3, :3].T
         p = (F[:, :3, 3] - T[:3, 3]) @ turn.T / problem.length
         E = turn @ F[:, :3, :3]
@@ -189,10 +175,3 @@ class BallFollower:
 def follower_for(robot: RobotFunctions, problem: IkProblem, T: np.ndarray) -> Follower:
     """Return the follower of configurations of a chain along poses (N, 4, 4)."""
     return BallFollower(robot, problem, T) if problem.has_balls else ChainFollower(problem, T)
-
-
-def _velocity_units(joint) -> list[str]:
-    kind = joint.type.kind
-    if kind == "spherical":
-        return ["rad"] * 3
-    return ["m"] * 3 + ["rad"] * 3 if kind == "free" else list(joint.type.units)
