@@ -10,11 +10,13 @@ from calibration_tables import NAMES, campaign_of, lines, measured_poses, poses_
 
 import zveno
 from zveno.calibration.calibrate import calibrate
-from zveno.calibration.files import read_dataset
+from zveno.calibration.files import read_dataset, template
 from zveno.calibration.measurements import Camera, RelativePosition, Sockets
+from zveno.cli.app import main
 from zveno.cli.calibrate import calibrate as calibrate_verb
 from zveno.errors import ZvenoError, ZvenoWarning
-from zveno.spatial.rotations import log, to_quaternion
+from zveno.spatial.rotations import exp, from_rpy, log, to_quaternion
+from zveno.spatial.transforms import inverse, transform
 
 
 @pytest.fixture(scope="module")
@@ -170,3 +172,40 @@ def test_the_command_line_says_what_the_file_does_not(measured, tmp_path, capsys
     assert "24 of 24 parameters" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(ZvenoError, match="is not a pair"):
         tyro.cli(calibrate_verb, args=[*words[:4], "--settings", "mm"], config=config)
+
+
+def test_hand_eye_calibration_of_a_vision_library(tmp_path):
+    """Poses of the board in the camera's frame, as rotation vectors and in mm, give the camera's pose."""
+    robot, rng = zveno.load("ur5"), np.random.default_rng(0)
+    T_flange_camera = transform(from_rpy([0.1, 0.2, 0.3]), [0.05, 0.02, 0.1])
+    T_world_board = transform(from_rpy([3.1, 0.0, 0.3]), [0.6, 0.1, 0.0])
+    rows = []
+    for q in 0.25 * robot.random(20, rng):
+        T = inverse(robot.forward_kinematics(q) @ T_flange_camera) @ T_world_board
+        T = T @ transform(exp(1e-3 * rng.normal(size=3)), 3e-4 * rng.normal(size=3))
+        rows.append(",".join(f"{x:.6f}" for x in [*q, *(1e3 * T[:3, 3]), *log(T[:3, :3]), 12.0]))
+    head = [
+        "# kind = camera",
+        "# gives = board",
+        "# rotation = rotvec",
+        "q1,q2,q3,q4,q5,q6,x_mm,y_mm,z_mm,rx,ry,rz,SNR",
+    ]
+    file = tmp_path / "eye.csv"
+    file.write_text("\n".join(head + rows))
+    saved = tmp_path / "fit.json"
+    assert main(["calibrate", "ur5", str(file), "--parameters", "hand_eye", "--out", str(saved)]) == 0
+    fit = zveno.load_result(saved)
+    assert fit.status == "calibrated"
+    assert "Frames alone were fitted" in fit.summary
+    assert any("not understood and not read: SNR" in note for note in fit.notes)
+    missed = inverse(fit.unknowns["camera"]) @ T_flange_camera
+    assert np.linalg.norm(missed[:3, 3]) < 1e-3
+    text = str(fit)
+    assert "camera  wrist_3_link" in text
+    assert "board   the world" in text
+
+
+def test_the_empty_file_of_a_camera_lists_its_options():
+    text = template(zveno.load("ur5").mechanism, "camera")
+    assert "# gives is camera or board:\n# gives = camera" in text
+    assert "# mount is hand or world:\n# mount = hand" in text

@@ -41,6 +41,8 @@ READINGS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (r"(alpha|beta|gamma|[abcoprtw])", lambda m: m[1]),
 )
 """Patterns of readings and their names, in the order of trial: shared by kinds, then of single kinds."""
+_READ = {name for kind in KINDS.values() for name in (*kind.columns, *kind.optional_columns, *kind.group_columns)}
+"""Names of the readings of all kinds, without numbers."""
 
 
 def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> MeasurementTable:
@@ -54,12 +56,15 @@ def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[s
     table = _chosen(table)
     columns: dict[str, list[str]] = {}
     origin: dict[str, str] = {}
+    unread: list[str] = []
     taken = set(mechanism.coordinate_names)
     numbered = numbered_columns(
         [plain_word(split_unit(given, UNITS)[0]) for given in table.columns], mechanism, needed
     )
     for given, cells in table.columns.items():
         name, unit = _meaning(given, taken, numbered)
+        if name == given and name.rstrip("0123456789") not in _READ and not _known(name, taken, numbered):
+            unread.append(name)
         if name in columns:
             if origin[name] == name:
                 continue  # the column with the very name is meant
@@ -73,9 +78,13 @@ def understood(table: MeasurementTable, mechanism: Mechanism, needed: Sequence[s
         columns[name], origin[name] = cells, given
         if unit:
             columns[name] = _converted(replace(table, columns={given: cells}), given, unit)
+    file, account = Path(table.file).name, list(table.account)
     renamed = [f"{given} → {name}" for name, given in origin.items() if given != name]
-    account = (f"columns of {Path(table.file).name}: {', '.join(renamed)}",) if renamed else ()
-    return _single(with_quaternions(replace(table, columns=columns, account=(*table.account, *account))))
+    if renamed:
+        account.append(f"columns of {file}: {', '.join(renamed)}")
+    if unread:
+        account.append(f"columns of {file} that were not understood and not read: {', '.join(unread)}")
+    return _single(with_quaternions(replace(table, columns=columns, account=tuple(account))))
 
 
 def meaning_of(word: str, table: MeasurementTable, mechanism: Mechanism, needed: Sequence[str]) -> str:

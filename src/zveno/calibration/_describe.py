@@ -27,6 +27,8 @@ from ..report.description import (
     Table,
     Text,
 )
+from ..spatial.rotations import to_rpy
+from ..spatial.transforms import inverse
 
 if TYPE_CHECKING:
     from ._identifiability import Identifiability
@@ -43,7 +45,7 @@ CLASSES = ("identifiable", "semi-identifiable", "unidentifiable")
 def describe_calibration(result: Calibration) -> Description:
     """Describe a calibration: errors before and after, residuals, deviations, outliers, accuracy, correlations."""
     blocks: list[Block] = [_errors(result), *_error_bars(result), *_residuals(result), *_deviations(result)]
-    blocks += [_parameters(result), *_postures(result)]
+    blocks += [*_frames(result), _parameters(result), *_postures(result)]
     blocks.append(_accuracy(result.accuracy_map(), PAGE))
     names = result.names
     if 1 < len(names) <= MOST_CORRELATED:
@@ -169,6 +171,26 @@ def _deviations(result: Calibration) -> list[Block]:
         names = [result.names[k] for k in some]
         blocks.append(Bars(title, names, groups, shown, std=factor * result.std[some]))
     return blocks
+
+
+def _frames(result: Calibration) -> list[Block]:
+    """Return the poses of cameras, boards, trackers and markers that the fit has placed."""
+    rows: dict[str, tuple[str, np.ndarray]] = {}
+    for dataset in result.data:
+        kind = dataset.measurement
+        if kind.left.label in result.unknowns and len(kind.left.free) == 6:
+            rows[kind.left.label] = (kind.seen_from or "the world", inverse(result.unknowns[kind.left.label]))
+        for slot in kind.right:
+            if slot.label in result.unknowns and len(slot.free) == 6:
+                rows[slot.label] = (kind.frame or result.frames[0], result.unknowns[slot.label])
+    if not rows:
+        return []
+    poses = np.array([T for _, T in rows.values()])
+    angles = np.degrees([to_rpy(T[:3, :3]) for T in poses])
+    columns = [Column("frame", list(rows)), Column("seen from", [place for place, _ in rows.values()])]
+    columns += [Column(axis, 1e3 * poses[:, k, 3], "mm", ".2f") for k, axis in enumerate("xyz")]
+    columns += [Column(name, angles[:, k], "°", ".3f") for k, name in enumerate(("roll", "pitch", "yaw"))]
+    return [Table("Frames", columns)]
 
 
 def _parameters(result: Calibration) -> Block:

@@ -34,23 +34,31 @@ def verdict(result: Calibration) -> str:
 
 def _improvement(result: Calibration) -> str:
     """Report errors before and after on the same rows, and whether they improved."""
+    word = "on postures not used" if result.held_out_unflagged else "on the postures used"
     if result.outliers and result.held_out:
         whole = zip(result.baseline, result.held_out, strict=False)
         rest = zip(result.baseline_unflagged, result.held_out_unflagged, strict=False)
         text = f"Errors {_before_and_after(whole)} on postures not used, all rows; "
         text += f"{_before_and_after(rest)} without the rows that do not belong."
     else:
-        word = "on postures not used" if result.held_out_unflagged else "on the postures used"
         text = f"Errors {_before_and_after(result.compared)} {word}."
+    if not result.names:
+        errors = result.held_out_unflagged or result.training
+        text = f"Frames alone were fitted; errors {_sizes_of(errors)} {word}."
     if not result.converged:
         text += " The fit did not converge."
     if result.doubt:
         text += f" The data seem not to belong to this robot: {result.doubt}. Do not use the result."
     if result.status == "worse":
         text += " The calibrated robot is worse than the nominal one: do not use it."
-    elif any(after.rms > 0.95 * before.rms for before, after in result.compared):
+    elif result.names and any(after.rms > 0.95 * before.rms for before, after in result.compared):
         text += " Calibration hardly helps: the nominal geometry was as good, or the data do not reveal more."
     return text
+
+
+def _sizes_of(errors: Iterable[Error]) -> str:
+    scaled = [(error.rms * ERRORS[error.unit][0], ERRORS[error.unit][1]) for error in errors]
+    return ", ".join(f"{rms:.3g} {unit} rms" for rms, unit in scaled)
 
 
 def _before_and_after(pairs: Iterable[tuple[Error, Error]]) -> str:

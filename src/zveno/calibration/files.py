@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from os import PathLike
 from pathlib import Path
 
@@ -168,7 +168,12 @@ def template(mechanism: Mechanism, kind: Measurement | str, rows: np.ndarray | N
     observable = measurement(kind)
     names = redundant_model(mechanism, observable.frames).coordinates
     readings = [*observable.columns, *(observable.group_columns if observable.grouped is not None else ())]
-    lines = [f"# kind = {observable.kind}", "# unit = m", "# angle = rad", ",".join([*names, *readings])]
+    lines = [f"# kind = {observable.kind}", "# unit = m", "# angle = rad"]
+    for option in fields(observable):
+        if "words" in option.metadata:
+            lines.append(f"# {option.name} is {' or '.join(option.metadata['words'])}:")
+            lines.append(f"# {option.name} = {getattr(observable, option.name)}")
+    lines.append(",".join([*names, *readings]))
     if rows is not None:
         where = [mechanism.coordinate_names.index(name) for name in names]
         lines += [",".join([*(repr(float(row[k])) for k in where), *[""] * len(readings)]) for row in rows]

@@ -136,13 +136,13 @@ class Calibration(Result):
 
     @property
     def status(self) -> str:
-        """ "calibrated", "not converged", "data in doubt" where these seem not to belong to the robot, or "worse"
-        where the nominal robot explains the same rows better."""
+        """ "calibrated", "not converged", "data in doubt" if the data seem to belong to another robot, or "worse"
+        if the nominal robot explains the same rows better. A fit of frames alone is never worse."""
         if self.doubt:
             return "data in doubt"
         if not self.converged:
             return "not converged"
-        return "worse" if self.improvement > WORSE else "calibrated"
+        return "worse" if self.names and self.improvement > WORSE else "calibrated"
 
     @property
     def compared(self) -> tuple[tuple[Error, Error], ...]:

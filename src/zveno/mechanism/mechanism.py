@@ -170,8 +170,8 @@ class Mechanism(JointSpace):
         if "tool0" in self._frames_by_name:
             return self._frames_by_name["tool0"]
         raise UnknownNameError(
-            f"{self.name} has {len(leaves)} end links and no frame named 'tool' or 'tool0'",
-            remedy="Name the frame (--frame, frame=), one of " + ", ".join(self.frame_names),
+            f"{self.name} has {len(leaves)} end links, no 'tool' and no 'tool0': the frame must be named",
+            remedy="Frames: " + ", ".join(self.frame_names),
         )
 
     def loop_links(self, loop: Loop) -> tuple[str, str]:

@@ -20,6 +20,13 @@ NO = ("no", "false", "0")
 
 
 WORD: dict[str, Reader] = {"read": lambda text, length: text}
+
+
+def one_of(*words: str) -> dict[str, Any]:
+    """Return the reader of an option that has one of a few words; empty files list them."""
+    return {"read": lambda text, length: text, "words": words}
+
+
 FLAG: dict[str, Reader] = {"read": lambda text, length: text.lower() not in NO}
 METRES: dict[str, Reader] = {"read": lambda text, length: float(_numbers(text, "a number")[0] * length)}
 DIRECTION: dict[str, Reader] = {"read": lambda text, length: _triples(text).ravel()}

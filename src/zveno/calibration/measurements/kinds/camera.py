@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,13 +21,14 @@ class Camera(PoseReadings):
 
     Attributes:
         mount: "hand" if the camera is on the robot (eye in hand), "world" if it stands beside it (eye to hand).
-        gives: "camera" if readings are poses of the camera in the board's frame, "board" the other way round.
+        gives: "camera" if readings are poses of the camera in the board's frame, "board" if they are
+            poses of the board in the camera's frame, as vision libraries return them.
         board, camera: names, or a (4, 4) pose where known: of what stands in the world as the world seen from it,
             of what is on the robot as its pose in the frame.
     """
 
-    mount: str = field(default="hand", metadata=options.WORD)
-    gives: str = field(default="camera", metadata=options.WORD)
+    mount: Literal["hand", "world"] = field(default="hand", metadata=options.one_of("hand", "world"))
+    gives: Literal["camera", "board"] = field(default="camera", metadata=options.one_of("camera", "board"))
     board: str | ArrayLike = field(default="board", metadata=options.WORD)
     camera: str | ArrayLike = field(default="camera", metadata=options.WORD)
 

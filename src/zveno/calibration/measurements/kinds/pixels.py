@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,7 +56,7 @@ class Pixels(Measurement):
             of what is on the robot as its pose in the frame.
     """
 
-    mount: str = field(default="hand", metadata=options.WORD)
+    mount: Literal["hand", "world"] = field(default="hand", metadata=options.one_of("hand", "world"))
     points: ArrayLike | None = field(default=None, metadata=options.POINTS)
     grid: ArrayLike | None = field(default=None, metadata=options.numbers(3, lengths=slice(2, 3)))
     intrinsics: ArrayLike | None = field(default=None, metadata=options.numbers(4))
