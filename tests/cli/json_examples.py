@@ -45,6 +45,7 @@ EXAMPLES: dict[str, list[list[str]]] = {
     "axes": [["axes", "axes.csv", "found.urdf"]],
     "excite": [["excite", "planar2", "--duration", "3"]],
     "identify": [["identify", "arm.urdf", "log.csv", "--friction-terms", "basic"]],
+    "payload": [["payload", "arm.urdf", "log.csv", "--friction-terms", "basic"]],
     "export": [["export", "arm.urdf", "--out", "c_code", "--no-measure"]],
     "studio": [["studio", "planar2", "puma560", "--save", "scene.html"]],
     "robots": [["robots"]],

@@ -12,6 +12,22 @@ import zveno
 from zveno.cli.app import VERBS
 
 UNUSABLE = 3
+RESULTS = (
+    *(
+        "ik",
+        "workspace",
+        "simulate",
+        "base",
+        "identifiability",
+        "plan",
+        "calibrate",
+        "excite",
+        "identify",
+        "payload",
+        "export",
+    ),
+)
+"""Commands whose JSON is a result that `load_result` reads."""
 COMMANDS = [
     pytest.param(verb, words, marks=[pytest.mark.laws] if SLOW_WORD in words else [], id=" ".join(words))
     for verb, commands in EXAMPLES.items()
@@ -40,6 +56,10 @@ def test_json_is_valid(capsys, monkeypatch, folder, verb, words):
     data = json.loads(out, parse_constant=refuse_constant)
     assert next(iter(data.items())) == ("zveno", zveno.__version__)
     assert len(data) > 1
+    assert ("content" in data) == (verb in RESULTS)
+    if "content" in data:
+        (folder / "result.json").write_text(out)
+        assert zveno.load_result(folder / "result.json").describe().title
 
 
 def test_every_verb_has_an_example():

@@ -188,8 +188,8 @@ def _frames(result: Calibration) -> list[Block]:
     poses = np.array([T for _, T in rows.values()])
     angles = np.degrees([to_rpy(T[:3, :3]) for T in poses])
     columns = [Column("frame", list(rows)), Column("seen from", [place for place, _ in rows.values()])]
-    columns += [Column(axis, 1e3 * poses[:, k, 3], "mm", ".2f") for k, axis in enumerate("xyz")]
-    columns += [Column(name, angles[:, k], "°", ".3f") for k, name in enumerate(("roll", "pitch", "yaw"))]
+    columns += [Column(axis, (1e3 * poses[:, k, 3]).tolist(), "mm", ".2f") for k, axis in enumerate("xyz")]
+    columns += [Column(name, angles[:, k].tolist(), "°", ".3f") for k, name in enumerate(("roll", "pitch", "yaw"))]
     return [Table("Frames", columns)]
 
 

@@ -64,6 +64,7 @@ VERBS = {
     "axes": Verb("axes", "Find a robot from positions of a target while one joint at a time moves."),
     "excite": Verb("excite", "Plan the motion whose torques determine the dynamic parameters best."),
     "identify": Verb("identify", "Identify inertia, friction and drives from recorded motions and torques."),
+    "payload": Verb("payload", "Identify mass, centre of mass and inertia of a payload from recorded torques."),
     "export": Verb("export", "Export functions of a robot as C99 without dependencies, with an example."),
     "studio": Verb("studio", "Show a robot in the browser: its solutions, motions and errors."),
     "robots": Verb("verbs", "List the built-in robots, with the sources of their parameters."),
@@ -186,13 +187,21 @@ def _usage_in_one_line(name: str, verb: Callable[..., None]) -> Iterator[Callabl
             # The message stands between the first rules; what follows is help.
             blocks = [list(block) for rule, block in itertools.groupby(lines, _is_rule) if not rule]
             texts = [" ".join(" ".join(block).split()) for block in blocks]
-            words = next((text for text in texts if text), "").rstrip(".")
+            words = _missing(next((text for text in texts if text), "").rstrip("."))
             raise ZvenoError(
                 words or "wrong usage", remedy=_hint(blocks) + f"`zveno {name} --help` lists the options"
             ) from None
         raise
     finally:
         sys.stderr = stderr
+
+
+def _missing(words: str) -> str:
+    """Return the message of the parser; of arguments that are missing it has the names only, without their help."""
+    if not words.startswith("Missing from"):
+        return words
+    names = re.findall(r"(?:: |\(required\) )(--[\w-]+|[A-Z]+)\b", words)
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'} missing" if names else words
 
 
 def _hint(blocks: Sequence[Sequence[str]]) -> str:

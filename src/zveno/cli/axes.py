@@ -26,6 +26,8 @@ def axes(
 
     No nominal model is needed. `zveno calibrate FILE …` then refines the robot.
 
+    Example: `zveno axes axes.csv arm.urdf`.
+
     Args:
         motions: CSV file with the joint values and x, y, z of the target in every row.
         target: output file: .urdf, .xml (MJCF), .toml (Denavit-Hartenberg table) or .ets (elementary transforms).

@@ -20,6 +20,8 @@ def base(
 ) -> None:
     """Find the base inertial parameters, which determine the dynamics.
 
+    Example: `zveno base puma560 --drives`.
+
     Args:
         drives: include rotor inertias, friction and offsets.
         view: link parameters: inertia tensor, pseudo-inertia of document 000, or tensor about the centre of mass.

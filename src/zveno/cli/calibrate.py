@@ -60,6 +60,9 @@ def calibrate(
 
     `--out x.json` saves the complete result.
 
+    Examples: `zveno calibrate ur5 --measurement position --template` and
+    `zveno calibrate ur5 data.csv --write calibrated.urdf --report report.html`.
+
     Args:
         data: files of joint values and measurements (CSV, .xlsx, .npz, .mat, .json, or a folder of sockets) of
             one robot; see docs/calibration.md.
@@ -170,7 +173,7 @@ def calibrate(
         write_plot(cells or fitted.accuracy_map(), plot)
     write_report(fitted if cells is None else [fitted, cells], output)
     accuracy = {} if cells is None else {"accuracy": values(cells.describe())}
-    plain = answer_of(fitted, model.deg, **fitted.to_dict(), **accuracy)
+    plain = answer_of(fitted, model.deg, **accuracy)
 
     def show(console):
         plain.show(console)

@@ -23,6 +23,8 @@ def convert(
 ) -> None:
     """Convert a robot to another file format, and report what is lost.
 
+    Example: `zveno convert puma560 puma.xml`.
+
     Args:
         target: output file: .urdf, .xml (MJCF), .toml (Denavit-Hartenberg table) or .ets (elementary transforms).
     """

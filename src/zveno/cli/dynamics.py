@@ -27,6 +27,8 @@ def dynamics(
 ) -> None:
     """Compute torques or accelerations, mass matrix, gravity, bias, energy, and reactions of constraints.
 
+    Example: `zveno dynamics ur5 --q 0 -90 90 0 0 0 --deg --payload 3`.
+
     Args:
         q: joint values, numbers in the order of `zveno info` or name=value pairs; neutral by default.
         v: velocities, in the same form; zero by default. A free joint has vx vy vz wx wy wz, in its own axes.

@@ -49,6 +49,8 @@ def excite(
 
     `--out x.csv` (or .yaml, .script) saves the motion.
 
+    Example: `zveno excite ur5 --duration 20 --out motion.csv`.
+
     Args:
         duration: duration of one period, s.
         harmonics: number of harmonics of the Fourier series; one per second of the duration if not given.

@@ -19,6 +19,8 @@ def identifiability(
 ) -> None:
     """Find the geometric parameters that a type of measurement can identify.
 
+    Example: `zveno identifiability ur5 --measurement position`.
+
     Args:
         measurement: pose, position, relative_pose, relative_position, distance, ball_bar, plane, line, point,
             sockets, self_touch, direction, camera, pixels or tilt.

@@ -12,17 +12,18 @@ from .options import (
     MODEL,
     OUTPUT,
     READ,
+    RECORDING,
     WORKERS,
     Directory,
     File,
     ModelFlags,
     Number,
-    Numbers,
     OutputFlags,
+    RecordingFlags,
     RobotName,
     Words,
     WorkersFlags,
-    pairs,
+    friction_of,
     several,
     shown,
 )
@@ -35,13 +36,6 @@ def identify(
     /,
     *,
     validate: Annotated[tuple, shown("LOG ..."), several(Path), READ] = (),
-    columns: Words = (),
-    units: Words = (),
-    gains: Numbers = (),
-    offsets: Numbers = (),
-    side: Literal["joint", "motor"] = "joint",
-    gears: Numbers = (),
-    rate: Number = None,
     friction_terms: Words = (),
     prior: Literal["cad", "geometry", "none"] = "cad",
     band: Number = None,
@@ -51,6 +45,7 @@ def identify(
     write: File = None,
     export: Directory = None,
     plot: File = None,
+    recording: RecordingFlags = RECORDING,
     workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
@@ -59,19 +54,12 @@ def identify(
 
     `--out x.json` saves the complete result.
 
+    Example: `zveno identify ur5 motion.csv --write identified.urdf --plot torques.png`.
+
     Args:
         logs: recordings: CSV, .parquet, .npz, .mat, bags of ROS 1 or 2, .mcap; files with positions or torques
             alone are combined; see docs/identification.md.
         validate: recordings for validation only; without them, blocks of the others are held out in turn.
-        columns: meaning of columns with other names, as ROLE=NAME: time=t_msg position=q_*
-            torque=a,b,c velocity=none topic=/joint_states; * stands for the joint or its number.
-        units: units of roles without a unit in their names: position=deg time=ms torque=mNm.
-        gains: torque per recorded unit, a scalar or one per joint: N*m/A for currents.
-        offsets: offsets added to joint positions, a scalar or one per joint (--deg for degrees).
-        side: motor, if positions and torques of motors were recorded.
-        gears: gear ratio, motor turns per joint turn, a scalar or one per joint, for --side motor if the model
-            has no transmission.
-        rate: sampling rate, Hz, if there is no time column.
         friction_terms: auto, default, basic, none, or terms (viscous, coulomb, root, load, ...).
         prior: prior of link parameters that the data do not determine: cad (the model), geometry, none.
         band: upper frequency of the fitted torques, Hz.
@@ -83,8 +71,6 @@ def identify(
         export: directory for C code of the identified torques.
         plot: plot torques, friction, residuals and parameters as .png or .svg.
     """
-    import numpy as np
-
     from ..errors import ZvenoError
     from ..identification.identify import identify as fit
     from ..io.logs.read import read_logs
@@ -95,16 +81,7 @@ def identify(
     if not logs:
         raise ZvenoError("there is no recording", remedy="Give one or several files, such as log.csv")
     machine = Robot(loaded(robot, model))
-    added = np.radians(offsets) if model.deg else np.array(offsets)
-    options = {
-        "columns": pairs(columns, "columns", "position=q_*"),
-        "units": {role: _unit(word) for role, word in pairs(units, "units", "position=deg").items()},
-        "gains": _numbers(gains),
-        "offsets": _numbers(tuple(map(float, added))),
-        "side": side,
-        "gears": _numbers(gears),
-        "rate": rate,
-    }
+    options = recording.reading(model.deg)
     recordings = read_logs(logs, machine, **options)
     held_out = read_logs(validate, machine, **options) if validate else None
     with workers.executor() as executor:
@@ -112,7 +89,7 @@ def identify(
             machine,
             recordings,
             validation=held_out,
-            friction_terms=friction_terms[0] if len(friction_terms) == 1 else friction_terms or "auto",
+            friction_terms=friction_of(friction_terms, "auto"),
             prior=prior,
             band=band,
             delay=delay,
@@ -145,17 +122,3 @@ def identify(
     deliver(Answer(plain.data, show), output)
     if not usable:
         raise SystemExit(UNUSABLE)
-
-
-def _unit(word: str) -> str | float | tuple[str, ...]:
-    """Parse a unit: a name, several names (deg,mm), or a factor."""
-    try:
-        return float(word)
-    except ValueError:
-        return tuple(word.split(",")) if "," in word else word
-
-
-def _numbers(values: tuple[float, ...]) -> float | tuple[float, ...] | None:
-    if not values:
-        return None
-    return values[0] if len(values) == 1 else values

@@ -56,6 +56,9 @@ def ik(
 
     `--out x.csv` (or .npz) saves the solutions, one per line.
 
+    Examples: `zveno ik ur5 --pose 0.4 0.2 0.3 180 0 90 --deg` and
+    `zveno ik ur5 --poses poses.csv --out solutions.csv`.
+
     Args:
         pose: x y z; x y z roll pitch yaw; x y z qw qx qy qz; 12 or 16 numbers of the matrix, row by row; or
             elementary transforms, such as "Tx(0.4) Tz(0.3) Ry(90deg)".

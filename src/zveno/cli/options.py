@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -153,13 +154,70 @@ class Workers:
             yield pool
 
 
+@dataclass(frozen=True)
+class Recording:
+    """Flags about the columns of recordings."""
+
+    columns: Words = ()
+    """Meaning of columns with other names, as ROLE=NAME: time=t_msg position=q_* torque=a,b,c velocity=none
+    topic=/joint_states; * stands for the joint or its number."""
+    units: Words = ()
+    """Units of roles without a unit in their names: position=deg time=ms torque=mNm."""
+    gains: Numbers = ()
+    """Torque per recorded unit, a scalar or one per joint: N*m/A for currents."""
+    offsets: Numbers = ()
+    """Offsets added to joint positions, a scalar or one per joint (--deg for degrees)."""
+    side: Annotated[Literal["joint", "motor"], shown()] = "joint"
+    """Motor, if positions and torques of motors were recorded."""
+    gears: Numbers = ()
+    """Gear ratio, motor turns per joint turn, a scalar or one per joint, for --side motor if the model has no
+    transmission."""
+    rate: Number = None
+    """Sampling rate, Hz, if there is no time column."""
+
+    def reading(self, degrees: bool) -> dict[str, Any]:
+        """Arguments of `read_log`."""
+        turned = math.pi / 180.0 if degrees else 1.0
+        return {
+            "columns": pairs(self.columns, "columns", "position=q_*"),
+            "units": {role: _unit(word) for role, word in pairs(self.units, "units", "position=deg").items()},
+            "gains": _scalar_or_several(self.gains),
+            "offsets": _scalar_or_several(tuple(turned * offset for offset in self.offsets)),
+            "side": self.side,
+            "gears": _scalar_or_several(self.gears),
+            "rate": self.rate,
+        }
+
+
+def _unit(word: str) -> str | float | tuple[str, ...]:
+    """Parse a unit: a name, several names (deg,mm), or a factor."""
+    try:
+        return float(word)
+    except ValueError:
+        return tuple(word.split(",")) if "," in word else word
+
+
+def friction_of(words: Sequence[str], usual: str) -> str | Sequence[str]:
+    """Return the name of a friction model, or the terms that were given; without words, the usual model."""
+    single = len(words) == 1 and words[0] in ("auto", "default", "basic", "none")
+    return words[0] if single else words or usual
+
+
+def _scalar_or_several(values: tuple[float, ...]) -> float | tuple[float, ...] | None:
+    if not values:
+        return None
+    return values[0] if len(values) == 1 else values
+
+
 _NO_PREFIX = tyro.conf.arg(name="")  # --json, not --output.json
 OutputFlags = Annotated[Output, _NO_PREFIX]
 ModelFlags = Annotated[Model, _NO_PREFIX]
 HeldFlags = Annotated[Held, _NO_PREFIX]
 PictureFlags = Annotated[Picture, _NO_PREFIX]
 WorkersFlags = Annotated[Workers, _NO_PREFIX]
-OUTPUT, MODEL, HELD, PICTURE, WORKERS = Output(), Model(), Held(), Picture(), Workers()
+RecordingFlags = Annotated[Recording, _NO_PREFIX]
+OUTPUT, MODEL, HELD, PICTURE = Output(), Model(), Held(), Picture()
+WORKERS, RECORDING = Workers(), Recording()
 """Default values of the flags."""
 
 

@@ -29,12 +29,13 @@ class Answer:
 
 
 def answer_of(result: Result, degrees: bool = False, **more: Any) -> Answer:
-    """Build the answer of a result; `more` are further values for programs."""
+    """Build the answer of a result, which `load_result` reads from JSON; `more` are further values for programs."""
     from ..report.json import plain, values
     from ..report.text import render
 
     return Answer(
-        lambda: values(result.describe()) | plain(more), lambda console: render(console, result.describe(), degrees)
+        lambda: values(result.describe()) | result.to_dict() | plain(more),
+        lambda console: render(console, result.describe(), degrees),
     )
 
 

@@ -52,6 +52,8 @@ def plan(
 
     `--out x.csv` saves the configurations; those of --existing are in rad and m.
 
+    Example: `zveno plan ur5 --measurement relative_position --n 40 --out plan.csv`.
+
     Args:
         measurement: pose, position, relative_pose, relative_position, distance, ball_bar, plane, line, point,
             sockets, self_touch, direction, camera, pixels or tilt.

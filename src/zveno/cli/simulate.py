@@ -53,6 +53,8 @@ def simulate(
 
     `--out x.npz` (or .csv, .parquet) saves the motion.
 
+    Example: `zveno simulate ur5 --q0 0 -60 60 0 0 0 --deg --control hold --duration 2`.
+
     Args:
         duration: simulated time, s, 1 by default; for a walk, the time limit.
         q0: initial joint values, numbers in the order of `zveno info` or name=value pairs; neutral by default.

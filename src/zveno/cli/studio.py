@@ -29,6 +29,8 @@ def studio(
 
     The printed link opens the studio, on this machine only. Ctrl-C ends it.
 
+    Example: `zveno studio ur5 fit.json`.
+
     Args:
         results: files of saved results (.json, .npz), or other robots to show beside it.
         host: an address of this machine; any other than 127.0.0.1 opens the studio to the network.

@@ -29,6 +29,8 @@ def info(
 ) -> None:
     """Describe a robot: joints and links, limits, masses, frames, drives, notes.
 
+    Example: `zveno info ur5 --deg`.
+
     Args:
         q: joint values for --plot: numbers in order, or name=value pairs; neutral by default.
     """
@@ -56,6 +58,9 @@ def fk(
     output: OutputFlags = OUTPUT,
 ) -> None:
     """Compute forward kinematics: the pose of a frame at given joint values.
+
+    Examples: `zveno fk ur5 0 -90 90 0 0 0 --deg` and
+    `zveno fk robot.urdf elbow=pi/2 --frame tool0`.
 
     Args:
         q: numbers in the order of `zveno info`, or name=value pairs with the others at neutral.
@@ -103,6 +108,8 @@ def robots(*, output: OutputFlags = OUTPUT) -> None:
 
 def cache(*, clear: Flag = False, output: OutputFlags = OUTPUT) -> None:
     """Show the cache of compiled functions: location and size.
+
+    Example: `zveno cache --clear`.
 
     Args:
         clear: empty the cache.

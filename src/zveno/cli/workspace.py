@@ -38,6 +38,8 @@ def workspace(
 
     `--out x.json` saves the complete result.
 
+    Example: `zveno workspace ur5 --cell 0.1 --plot reach.png`.
+
     Args:
         box: lowest and highest corner, m; by default about the reach of the robot.
         cell: side of the cells, m; a twentieth of the longest side of the box by default.
@@ -66,6 +68,6 @@ def workspace(
         )
     write_plot(result, picture.plot)
     write_report(result, output)
-    deliver(answer_of(result, **result.to_dict()), output)
+    deliver(answer_of(result), output)
     if not result.n_reached:
         raise SystemExit(UNUSABLE)

@@ -19,6 +19,7 @@ from ..io.logs.log import Log
 from ..io.results import hash_of, registered
 from ..mechanism import Mechanism
 from ..mechanism.loops import for_trees
+from ..report.description import Column, Description, Field, Table, Text
 from ..report.result import Result
 from ..robot_functions import RobotFunctions
 from ..spatial import inertia
@@ -84,6 +85,25 @@ class Payload(Result):
     def status(self) -> str:
         """ "identified", or "partly identified" where the motion does not show all of it."""
         return "identified" if self.seen.all() else "partly identified"
+
+    def describe(self) -> Description:
+        """Return the description that text, figures and pages show."""
+        units = ["kg", *["kg·m"] * 3, *["kg·m²"] * 6]
+        columns = [
+            Column("parameter", list(PARAMETER_NAMES)),
+            Column("of a body that can exist", self.parameters.tolist(), "", ".4g"),
+            Column("least squares", self.least_squares.tolist(), "", ".4g"),
+            Column("± std", np.where(self.seen, self.std, np.nan).tolist(), units, ".2g"),
+        ]
+        fields = [
+            Field("status", self.status),
+            Field("summary", self.summary),
+            Field("mass", self.mass, "kg", "mass"),
+            Field("center_of_mass", self.center_of_mass),
+        ]
+        blocks = [Table(f"Parameters in {self.frame}", columns), Text("Notes", self.notes)]
+        tone = "good" if self.status == "identified" else "warn"
+        return Description(f"Payload: {self.status}", self.summary, tone, fields, blocks)
 
     @property
     def summary(self) -> str:

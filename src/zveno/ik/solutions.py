@@ -51,8 +51,6 @@ The last four are those of method "certified"."""
 
 SortKey = Literal["condition", "limit distance"]
 SORT_KEYS: tuple[str, ...] = get_args(SortKey)
-MOST_NAMED = 6
-"""Families that a summary tells one by one."""
 _ROWS = ("q", "residual", "condition", "radius", "unique")
 """Fields with one row per solution."""
 _PER_POSE = (*_ROWS, "count", "codes", "density", "nearest", "distance", "value", "limit_excess", "target")
@@ -715,12 +713,9 @@ class Solutions(Result):
         if code == SAMPLED and flat not in self.self_motions:
             return f"{n} solution{'s' * (n != 1)}{note}, sampled: more starts found no other ({route})"
         if code in (FAMILY, SAMPLED):
-            self_motions = self.self_motions[flat]
-            kinds = ", ".join(map(str, self_motions[:MOST_NAMED]))
-            if len(self_motions) > MOST_NAMED:
-                kinds += f", and {len(self_motions) - MOST_NAMED} others"
+            curves = len(self.self_motions[flat])
             more = "; there may be others" if code == SAMPLED else ""
-            return f"{n} configurations, among them families of solutions ({route}): {kinds}{note}{more}"
+            return f"{n} configurations, {curves} self-motion{'s' * (curves != 1)}{note}{more} ({route})"
         if code == WITHIN and not np.any(self.distance[pose]):
             many = f"{n} local nearest configuration{'s' * (n != 1)}"
             return f"{many} within the tolerance{note} ({route}); more may exist"
