@@ -173,17 +173,11 @@ def composed(mechanism: Mechanism, name: str, options: Mapping[str, Any]) -> Cal
     parts = function_named(name).composed
     if parts is None or not _is_composed(mechanism, name, options):
         return None
-    weightless = _loop_kernel(replace(mechanism, gravity=np.zeros(3)), "forward_dynamics", ())
+    solve = mass_solver(mechanism)
     kernels = [
         _loop_kernel(mechanism, part, tuple(sorted(_given({**options, **more}).items())))
         for part, more in parts.parts
     ]
-
-    def solve(q: Any, B: Any = None) -> np.ndarray:
-        """Return M⁻¹ B: a column is the acceleration at rest without gravity under the torques of B."""
-        torques = np.eye(mechanism.n_v) if B is None else np.swapaxes(B, -1, -2)
-        a = weightless(np.asarray(q)[..., None, :], np.zeros(mechanism.n_v), torques)
-        return np.swapaxes(a, -1, -2)
 
     def call(*arrays: Any, out: Any = None) -> Any:
         results = parts.join(solve, *kernels, *arrays)
@@ -194,6 +188,28 @@ def composed(mechanism: Mechanism, name: str, options: Mapping[str, Any]) -> Cal
         return out
 
     return call
+
+
+def mass_solver(mechanism: Mechanism) -> Callable[..., np.ndarray]:
+    """Return the function (q, B) → M⁻¹ B of a large tree, by loops; without B it returns M⁻¹."""
+    weightless = _loop_kernel(replace(mechanism, gravity=np.zeros(3)), "forward_dynamics", ())
+
+    def solve(q: Any, B: Any = None) -> np.ndarray:
+        """Return M⁻¹ B: a column is the acceleration at rest without gravity under the torques of B."""
+        torques = np.eye(mechanism.n_v) if B is None else np.swapaxes(B, -1, -2)
+        a = weightless(np.asarray(q)[..., None, :], np.zeros(mechanism.n_v), torques)
+        return np.swapaxes(a, -1, -2)
+
+    return solve
+
+
+def has_many_bodies(mechanism: Mechanism) -> bool:
+    """Return True if the dynamics run as loops because the tree has many bodies."""
+    return (
+        len(mechanism.joints) >= MANY_BODIES
+        and _bodies(mechanism).n >= MANY_BODIES
+        and _refusal(mechanism, "forward_dynamics", (), {}) is None
+    )
 
 
 def _is_composed(mechanism: Mechanism, name: str, options: Mapping[str, Any]) -> bool:

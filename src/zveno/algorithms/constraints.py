@@ -64,14 +64,27 @@ class Placed(NamedTuple):
 
 
 class Kinematics:
-    """Poses, motions and Jacobians at one state, shared by all constraints."""
+    """Poses, motions and Jacobians at one state, shared by all constraints.
 
-    def __init__(self, mechanism: Mechanism, q: np.ndarray, v: np.ndarray) -> None:
+    Attributes:
+        mechanism, q, v: the state.
+        poses: T_world_link by link number.
+        motions: motion of every link with zero joint accelerations, in world axes.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        q: np.ndarray,
+        v: np.ndarray,
+        poses: Sequence[np.ndarray] | None = None,
+        motions: Sequence[Motion] | None = None,
+    ) -> None:
         self.mechanism: Mechanism = mechanism
         self.q: np.ndarray = q
         self.v: np.ndarray = v
-        self.poses: list[np.ndarray] = link_poses(mechanism, q)
-        self.motions: list[Motion] = world_motions(mechanism, q, v, np.zeros(mechanism.n_v))
+        self.poses = link_poses(mechanism, q) if poses is None else poses
+        self.motions = world_motions(mechanism, q, v, np.zeros(mechanism.n_v)) if motions is None else motions
 
     def frame(self, name: str | None, T_frame_point: np.ndarray | None = None) -> Placed:
         """Return a frame of the mechanism, or a placement relative to it; `None` is the fixed link 0."""

@@ -13,9 +13,11 @@ from ..algorithms import constraints as algebra
 from ..errors import ModelError
 from ..io.results import registered
 from ..loops.selection import selection
+from ..programs import has_many_bodies
 from ..report.description import Description
 from ..report.result import Result
 from ..robot_functions import RobotFunctions
+from . import _large_trees
 from .checks import bilateral_constraints
 from .constraints import Constraint
 from .controllers import as_control
@@ -114,6 +116,18 @@ def constrained_dynamics(
         joint_friction: True if the drives' friction acts.
     """
     equations, given = equations_of(robot, tuple(constraints), joint_friction)
+    if has_many_bodies(robot.mechanism):
+        solved = _large_trees.solve(robot, q, v, tau, equations.constraints, t, stabilization, joint_friction)
+        return ConstrainedMotion(
+            solved.a,
+            solved.reactions,
+            solved.value,
+            solved.rate,
+            equations.row_names,
+            redundant=named(equations, solved.redundant),
+            inconsistent=named(equations, solved.contradicting),
+            gap=float(np.min(solved.gap, initial=np.inf)),
+        )
     with np.errstate(all="ignore"):  # dependent rows divide by zero, and are solved below
         a, reactions, value, speed, quality = equations.direct(t, stabilization, q, v, tau, *given)
     solution = ConstrainedMotion(a, reactions, value, speed, equations.row_names)
@@ -131,14 +145,7 @@ def evaluate_constraints(
 
     Anchors that are not given are taken at q.
     """
-    mechanism = robot.mechanism
-    q, v = mechanism.checked_q(q), mechanism.checked_v(v)
-    state = algebra.Kinematics(mechanism, q, v)
-    parts = [
-        constraint.rows(state, t, constraint.anchor(mechanism, q))
-        for constraint in bilateral_constraints(robot, constraints)
-    ]
-    return algebra.stacked(parts, mechanism.n_v)
+    return _large_trees.rows_at(robot, q, v, bilateral_constraints(robot, constraints), t)
 
 
 def _with_redundant(solution: ConstrainedMotion, equations: Equations) -> ConstrainedMotion:
@@ -202,7 +209,7 @@ def equations_of(
 ) -> tuple[Equations, tuple[np.ndarray, ...]]:
     """Return the equations, looked up by object identity first and then by value, and the given anchors."""
     equations = _commanded_equations(robot, tuple(_Hashed(one) for one in constraints), friction)
-    given = equations.given_anchors
+    given = np.zeros(0) if has_many_bodies(robot.mechanism) else equations.given_anchors
     return equations, (given,) if len(given) else ()
 
 

@@ -16,6 +16,9 @@ _ROUNDING = 1e-16
 CONTRADICTION = 1e-4
 """Relative residual of the desired accelerations beyond which constraints count as inconsistent."""
 
+DEPENDENT = 1e-3
+"""Participation in a dependency from which a row counts as dependent."""
+
 
 class LeastSquares(NamedTuple):
     """Minimum-norm reactions and faults of the rows, for a batch."""
@@ -78,7 +81,7 @@ def robust_rate(equations: Equations, t: Any, y: Any, inputs: Inputs) -> RobustR
     y_rate[..., equations.v] += _times(W, solved.reactions)
     if equations.works:
         y_rate[..., -1] += (solved.reactions * _times(J, np.asarray(y)[..., equations.v])).sum(axis=-1)
-    return RobustRate(y_rate, solved.reactions, solved.null > 1e-3, solved.gap)
+    return RobustRate(y_rate, solved.reactions, solved.null > DEPENDENT, solved.gap)
 
 
 def contradictions(equations: Equations, t: Any, y: Any, inputs: Inputs) -> tuple[str, ...]:
