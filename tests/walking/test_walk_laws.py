@@ -8,6 +8,7 @@ import pytest
 import zveno
 from tiers import few
 from zveno import simulation, walking
+from zveno.errors import ZvenoError
 from zveno.spatial.rotations import elementary, from_quaternion, to_quaternion
 from zveno.walking.feet import contact_points, heading
 from zveno.walking.gaits.catching import SOLES_APART, allowed
@@ -149,11 +150,35 @@ def test_hulls_that_overlap():
         assert not overlapping(a, (a - by) @ elementary("z", np.pi / 4)[:2, :2].T + by + R @ [2.5, 0.0])
 
 
-@pytest.mark.laws
-def test_soles_inside_each_other_are_told():
+def test_soles_inside_each_other_are_refused_before_the_first_step():
     robot = zveno.load("biped")
     stance = walking.default_stance(robot)
     corners = [(x * 0.12, y * 0.15, 0.0) for x in (1, -1) for y in (1, -1)]
     feet = [walking.Foot(foot.frame, corners) for foot in stance.feet]
-    walk = walking.simulate_walk(robot, feet, stance.start, walking.StaticGait(steps=1), duration=0.05)
-    assert walk.status == "soles of left_foot and right_foot overlap at step 1, t = 0.01 s"
+    with pytest.raises(ZvenoError, match="the soles of left_foot and right_foot overlap at the start"):
+        walking.simulate_walk(robot, feet, stance.start, walking.StaticGait(steps=1), duration=0.05)
+
+
+@pytest.mark.parametrize(("along", "across"), few([(0.1, 0.0), (-0.2, 0.1), (0.0, -0.3), (0.3, 0.2)], kept=2))
+def test_all_soles_are_flush_with_a_slope_at_the_start(along, across):
+    robot = zveno.load("biped")
+    feet, start = walking.default_stance(robot)
+    ground = simulation.GroundPlane((along, across, 1.0), 0.03)
+    q = standing_start(robot, feet, ground, start, 0.7)
+    for points in contact_points(robot, feet, q):
+        np.testing.assert_allclose(points[:, 2], heights(ground, points), atol=1e-4)
+    # Straight legs cannot follow: a reason before the first step.
+    straight = robot.pack({})
+    with pytest.raises(ZvenoError, match=r"biped cannot stand: (its legs do not reach|no contact forces)"):
+        standing_start(robot, feet, simulation.GroundPlane((1.4, 0.9, 1.0)), straight, 3.0)
+
+
+def test_slopes_that_friction_does_not_hold_are_refused():
+    """On a plane the limit is its slope: the pyramid of eight edges holds at least 92 % of the cone."""
+    robot = zveno.load("quadruped")
+    feet, start = walking.default_stance(robot)
+    for turn in np.linspace(0.0, 6.0, 7):
+        ground = simulation.GroundPlane((0.4 * np.cos(turn), 0.4 * np.sin(turn), 1.0))
+        standing_start(robot, feet, ground, start, 0.4 / 0.92)
+        with pytest.raises(ZvenoError, match=r"slope of 0\.40, and the friction counted on holds 0\.39"):
+            standing_start(robot, feet, ground, start, 0.39)

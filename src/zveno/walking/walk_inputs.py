@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from ..robot_functions import RobotFunctions
 from ..simulation.drives import DriveModel
 from ..simulation.time_stepping.grounds import Ground, HeightField
 from .checks import check_friction, check_number, checked_start
-from .feet import Foot
+from .feet import Foot, contact_points
 from .machine import Push
 from .sensing import Sensors
 from .standing import adapted, near_ground, put_on, torque_share
+from .support import overlapping
 from .terrain import checked_ground
 from .whole_body_torques import Gains, Weights
 
@@ -56,8 +58,22 @@ def standing_start(
     """Return q of the robot on the ground; raise an error with the reason if it cannot stand there."""
     given = checked_start(robot.mechanism, start)
     q = put_on(robot, feet, ground, adapted(robot, feet, checked_ground(ground), given))
-    torque_share(robot, near_ground(robot, feet, ground, q), q, friction)
+    refuse_overlapping(robot, feet, q)
+    torque_share(robot, near_ground(robot, feet, ground, q), q, friction, ground)
     return q
+
+
+def refuse_overlapping(robot: RobotFunctions, feet: tuple[Foot, ...], q: np.ndarray) -> None:
+    """Raise an error if the soles of two feet overlap, seen from above, where the robot is to start."""
+    places = contact_points(robot, feet, q)
+    soles = [(foot.frame, points) for foot, points in zip(feet, places, strict=True) if not foot.is_point]
+    for (one, a), (other, b) in combinations(soles, 2):
+        if overlapping(a, b):
+            raise ZvenoError(
+                f"the soles of {one} and {other} overlap at the start",
+                element=robot.name,
+                remedy="Move the feet apart by the joint values of the start, or give smaller soles",
+            )
 
 
 def ground_key(ground: Ground | None) -> Any:
