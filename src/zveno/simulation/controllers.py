@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..algorithms.inverse_dynamics import gravity_torque, inverse_dynamics
-from ..errors import ShapeError, ZvenoError
+from ..errors import ModelError, ShapeError, ZvenoError
 from ..kernels.ops import less, maximum, minimum, where
 from ..mechanism import Mechanism
 from ..mechanism.base import FLOATING_BASE
+from ..mechanism.units import velocity_names
 from .motion import TimeFunction
 
 
@@ -63,7 +64,7 @@ class Called(Control):
             tau = np.asarray(self.function(t, q, v))
             if tau.dtype.kind not in "fiub":
                 raise TypeError(f"it returned {'None' if tau.shape == () else tau.dtype.name}, not real numbers")
-            return np.broadcast_to(tau.astype(float), np.shape(v))
+            return refuse_passive(mechanism, np.broadcast_to(tau.astype(float), np.shape(v)))
         except (TypeError, ValueError) as error:
             if isinstance(error, ZvenoError):
                 raise
@@ -88,7 +89,7 @@ class Traced(Control):
         tau = np.asarray(self.function(t, q, v))
         if tau.shape != (mechanism.n_v,):
             raise ShapeError(f"returns shape {tau.shape} where ({mechanism.n_v},) is needed", element="control")
-        return tau
+        return refuse_passive(mechanism, tau)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +111,7 @@ class Constant(Control):
                 element="control",
                 remedy="Use Recorded for torques over time, or a function of (t, q, v)",
             )
-        return Constant(tau)
+        return Constant(refuse_passive(mechanism, tau))
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +232,7 @@ class Recorded(Control):
         if not np.isfinite(tau).all() or not np.isfinite(t).all():
             k = int(np.argwhere(~np.isfinite(tau).all(axis=-1).reshape(-1, len(t)).all(axis=0))[0][0])
             raise ShapeError(f"recorded torques are not finite at t = {t[k]:.6g} s", element="control")
-        return Recorded(t, tau, self.hold or len(t) == 1)
+        return Recorded(t, refuse_passive(mechanism, tau), self.hold or len(t) == 1)
 
 
 def _gain(mechanism: Mechanism, gain) -> np.ndarray:
@@ -241,9 +242,30 @@ def _gain(mechanism: Mechanism, gain) -> np.ndarray:
     return np.broadcast_to(array, (mechanism.n_v,))
 
 
+def passive_in_loops(mechanism: Mechanism) -> np.ndarray:
+    """Return a mask (n_v,) of the velocities without a motor of a mechanism with closed loops that names motors."""
+    passive = np.full(mechanism.n_v, bool(mechanism.loops) and mechanism.motors is not None)
+    if passive.any():
+        passive[list(mechanism.driven_velocities)] = False
+    return passive
+
+
+def refuse_passive(mechanism: Mechanism, tau: Any) -> Any:
+    """Return torques (..., n_v), or raise an error if they push a joint in loops that has no motor."""
+    for k in np.flatnonzero(passive_in_loops(mechanism)).tolist():
+        # Numbers that are not finite end a run by themselves; a traced torque may be any number.
+        if not all(isinstance(x, float | int) and not (x - x == 0.0 and x) for x in np.ravel(tau[..., k])):
+            raise ModelError(
+                f"joint {velocity_names(mechanism)[k]} has no motor, and the control gives it a torque",
+                element="control",
+                remedy=f"Motors are {', '.join(mechanism.motors or ())}: give zero to others, or add it to motors",
+            )
+    return tau
+
+
 def unactuated(mechanism: Mechanism) -> np.ndarray:
-    """Return a mask (n_v,) of the velocities of the floating base, which has no motor (document 003)."""
-    free = np.zeros(mechanism.n_v, dtype=bool)
+    """Return a mask (n_v,) of velocities without a motor: of the floating base, and of passive joints in loops."""
+    free = passive_in_loops(mechanism)
     for joint in mechanism.joints:
         if joint.name.startswith(FLOATING_BASE) or joint.type.kind == "free":
             free[mechanism.v_slices[joint.name]] = True
