@@ -9,6 +9,7 @@ from ._whole_body.tasks import CenterOfMassTask as CenterOfMassTask
 from ._whole_body.tasks import FrameTask as FrameTask
 from ._whole_body.tasks import MomentumTask as MomentumTask
 from ._whole_body.tasks import PostureTask as PostureTask
+from ._whole_body.tasks import Task as Task
 from ._whole_body.velocity_ik import DifferentialIK as DifferentialIK
 from ._whole_body.velocity_ik import VelocityStep as VelocityStep
 from .judge import Proof as Proof

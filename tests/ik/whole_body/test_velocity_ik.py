@@ -14,7 +14,6 @@ from tiers import every, few
 from zveno import ik
 from zveno.ik import CenterOfMassTask, FrameTask, MomentumTask, PostureTask
 from zveno.ik._whole_body.task_rows import all_rows, rotation_vector
-from zveno.ik._whole_body.tasks import target_numbers
 
 DT = 0.01
 FIRST_ORDER = 1e-5
@@ -49,7 +48,7 @@ def test_rows_are_derivatives_of_the_errors(kind, relative, seed):
     if relative:
         T = np.linalg.inv(robot.forward_kinematics(near, frame=other)) @ T
     target = {"pose": T, "position": T[:3, 3], "rotation": T[:3, :3], "position+axis": (T[:3, 3], T[:3, 2])}[kind]
-    ((e, J),) = all_rows(mechanism, [task], q, target_numbers(mechanism, task, target))
+    ((e, J),) = all_rows(mechanism, [task], q, task.numbers(mechanism, target))
     assert e.shape == (task.n_rows,)
     assert np.allclose(J @ (1e-3 * v), e, atol=FIRST_ORDER)
 

@@ -15,7 +15,6 @@ from zveno import ik
 from zveno.clearance import Capsules
 from zveno.ik import CenterOfMassTask, FrameTask, MomentumTask, PostureTask
 from zveno.ik._whole_body.task_rows import all_rows
-from zveno.ik._whole_body.tasks import target_numbers
 
 DT = 0.01
 H = 1e-30
@@ -46,7 +45,7 @@ def test_rows_of_frames_against_a_complex_step(kind, relative, seed):
     if relative:
         T = np.linalg.inv(robot.forward_kinematics(q, frame=other)) @ T
     target = {"pose": T, "position": T[:3, 3], "rotation": T[:3, :3], "position+axis": (T[:3, 3], T[:3, 2])}[kind]
-    at = target_numbers(mechanism, task, target)
+    at = task.numbers(mechanism, target)
     ((_, J),) = all_rows(mechanism, [task], q, at)
     ((moved, _),) = all_rows(mechanism, [task], mechanism.integrate(q, 1j * H * v), at)
     assert np.allclose(np.imag(moved) / H, -J @ v, rtol=1e-9, atol=1e-10)
@@ -61,7 +60,7 @@ def test_the_error_of_an_axis_is_its_angle(away, seed):
     R, p = (lambda T: (T[:3, :3], T[:3, 3]))(robot.forward_kinematics(robot.random((), seed), frame=frame))
     axis = -(np.cos(away) * R[:, 2] + np.sin(away) * R[:, 0])
     task = FrameTask(frame, kind="position+axis")
-    ((e, _),) = all_rows(mechanism, [task], robot.random((), seed), target_numbers(mechanism, task, (p, axis)))
+    ((e, _),) = all_rows(mechanism, [task], robot.random((), seed), task.numbers(mechanism, (p, axis)))
     assert abs(np.linalg.norm(e[3:]) - (np.pi - away)) < 1e-9
 
 

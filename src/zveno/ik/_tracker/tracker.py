@@ -13,7 +13,7 @@ from ...errors import ShapeError, ZvenoError
 from ...mechanism.loops import refuse_loops
 from ...robot_functions import RobotFunctions
 from .._whole_body.box_limits import velocity_limits
-from .._whole_body.velocity_rows import plain_velocities
+from .._whole_body.tasks import plain_velocities
 from ..ik_problem import IkProblem
 from ..native.bounds import DOUBLE
 from ..request import request_of

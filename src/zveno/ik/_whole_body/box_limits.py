@@ -11,7 +11,7 @@ from ...errors import ShapeError, ZvenoError
 from ...mechanism import Mechanism
 from ...mechanism.unit_quaternions import ball_angle, limited_balls
 from ..ik_problem import given_limits
-from .velocity_rows import plain_velocities
+from .tasks import plain_velocities
 
 
 def coordinate_limits(mechanism: Mechanism, limits: Any) -> tuple[np.ndarray, np.ndarray]:

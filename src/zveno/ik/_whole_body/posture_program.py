@@ -21,8 +21,8 @@ from ...kernels.ops import abs, greater, less, less_equal, logical_and, logical_
 from ...mechanism import Mechanism
 from ...mechanism.unit_quaternions import limited_balls
 from .task_rows import TaskRows, all_rows
-from .tasks import FrameTask, Task, target_size
-from .velocity_rows import balls_kept, plain_velocities
+from .tasks import Task, plain_velocities
+from .velocity_rows import balls_kept
 
 DAMPING, LEAST_DAMPING = 1e-2, 1e-12
 LONGEST = 1.0
@@ -53,7 +53,7 @@ class PostureProblem:
     @property
     def n_targets(self) -> int:
         """Numbers of all targets."""
-        return sum(target_size(self.mechanism, task) for task in self.tasks)
+        return sum(task.target_size(self.mechanism) for task in self.tasks)
 
 
 def posture_program(program: Builder, problem: PostureProblem) -> None:
@@ -115,8 +115,7 @@ def _parts(tasks: tuple[Task, ...], rows: Sequence[TaskRows]) -> list[Any]:
     """Return the errors of every task in metres, and those in radians; either may be empty."""
     parts = []
     for task, row in zip(tasks, rows, strict=True):
-        cut = 0 if isinstance(task, FrameTask) and task.kind == "rotation" else 3
-        parts += [row.e[:cut], row.e[cut:]]
+        parts += [row.e[: task.n_first], row.e[task.n_first :]]
     return parts
 
 

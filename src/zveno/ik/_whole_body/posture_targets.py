@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any
 
@@ -14,7 +14,7 @@ from ...kernels.compile import compiled
 from ...kernels.kernel import Kernel
 from ...mechanism import Mechanism
 from .task_rows import rigid_error
-from .tasks import LAST_ROW, RIGID, CenterOfMassTask, FrameTask, Task, checked_tasks, target_numbers
+from .tasks import CENTER_OF_MASS, LAST_ROW, RIGID, CenterOfMassTask, FrameTask, Task, checked_tasks, zones_of
 
 KINDS: dict[tuple[int, ...], str] = {(4, 4): "pose", (3,): "position", (3, 3): "rotation"}
 """Type of a target by its shape."""
@@ -28,15 +28,46 @@ Tolerances = tuple[float, float] | Mapping[str, tuple[float, float]] | None
 
 
 def checked_targets(
-    mechanism: Mechanism, targets: Mapping[str, Any], center_of_mass: ArrayLike | None, tolerance: Tolerances
+    mechanism: Mechanism,
+    targets: Mapping[str, Any],
+    center_of_mass: ArrayLike | None,
+    tolerance: Tolerances,
+    given: Sequence[Task] | None = None,
 ) -> tuple[tuple[Task, ...], list[np.ndarray], np.ndarray, np.ndarray]:
     """Return tasks, the numbers of their targets, tolerances (tasks, 2), and the slack (2 tasks,)."""
-    tasks, numbers = tasks_and_numbers(mechanism, targets, center_of_mass)
+    if given is None:
+        tasks, numbers = tasks_and_numbers(mechanism, targets, center_of_mass)
+    else:
+        tasks = checked_tasks(mechanism, given)
+        numbers = _numbers_of(mechanism, tasks, dict(targets), center_of_mass)
     within = _tolerances(tasks, tolerance)
     slack = np.zeros(2 * len(tasks))
-    if isinstance(tolerance, Mapping):
+    if given is not None:
+        within = np.maximum(within, np.array([zones_of(task) for task in tasks]))
+    if isinstance(tolerance, Mapping) or given is not None:
         slack = np.where(within > _AS_USUAL, USED * within, 0.0).ravel()
     return tasks, numbers, within, slack
+
+
+def _numbers_of(
+    mechanism: Mechanism, tasks: tuple[Task, ...], targets: dict[str, Any], center_of_mass: ArrayLike | None
+) -> list[np.ndarray]:
+    """Return the numbers of the targets of tasks that a user gave."""
+    if center_of_mass is not None:
+        targets[CENTER_OF_MASS] = center_of_mass
+    names = [task.name for task in tasks]
+    for name in targets:
+        if name not in names:
+            raise unknown_name("task", name, names)
+    numbers = []
+    for task in tasks:
+        values = task.numbers(mechanism, targets[task.name]) if task.name in targets else task.default(mechanism)
+        if values is None:
+            raise ZvenoError(f"is missing for {task.name}", element="targets", remedy="Give it by name")
+        if values.ndim != 1:
+            raise ShapeError("is a batch", element=f"target {task.name}", remedy="Give one set of targets a call")
+        numbers.append(values)
+    return numbers
 
 
 def tasks_and_numbers(
@@ -49,9 +80,9 @@ def tasks_and_numbers(
     tasks = _tasks(mechanism, tuple(targets), kinds, center_of_mass is not None)
     numbers = _plain_poses(targets) if kinds.count("pose") == len(kinds) else None
     if numbers is None:
-        numbers = [target_numbers(mechanism, task, targets[task.name]) for task in tasks[: len(targets)]]
+        numbers = [task.numbers(mechanism, targets[task.name]) for task in tasks[: len(targets)]]
     if center_of_mass is not None:
-        numbers.append(target_numbers(mechanism, tasks[-1], center_of_mass))
+        numbers.append(tasks[-1].numbers(mechanism, center_of_mass))
     for task, given in zip(tasks, numbers, strict=True):
         if given.ndim != 1:
             raise ShapeError("is a batch", element=f"target {task.name}", remedy="Give one set of targets a call")

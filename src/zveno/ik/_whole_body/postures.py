@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from ...clearance import Clearance
 from ...clearance.capsules import acceptance
 from ...errors import ShapeError, ZvenoError
-from ...kernels.compile import compiled
 from ...kernels.kernel import Kernel
 from ...mechanism import Mechanism
 from ...mechanism.loops import for_trees
@@ -26,7 +25,7 @@ from .posture_search import PostureSearch
 from .posture_targets import checked_targets
 from .starts import starts_of
 from .tasks import Task
-from .velocity_ik import DifferentialIK
+from .velocity_ik import DifferentialIK, kernel_of_function, kernel_of_tasks
 
 if TYPE_CHECKING:
     from ...kernels.kernel import Kernel
@@ -50,6 +49,7 @@ def whole_body(
     limits: Any = True,
     q0: ArrayLike | None = None,
     tolerance: tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
+    tasks: Sequence[Task] | None = None,
     where: Callable[[np.ndarray], np.ndarray] | Clearance | None = None,
     n: int = 1,
 ) -> Configurations:
@@ -63,11 +63,13 @@ def whole_body(
         q0: q to begin from: then a posture near it is found in a few steps, if there is one.
         tolerance: (metres, radians) within which targets are reached, or {frame or "center_of_mass": the same} for
             some of them, which then pull no further; 1e-6 each if not given.
+        tasks: what the targets are for, by name: `FrameTask`, … or your own, see `Task`; by default one for each
+            target, by its shape. Weights and gains do not count.
         where: (s, n_q) → (s,) booleans, or a `Clearance`: which postures may be used.
         n: number of distinct postures wanted; more may be returned.
     """
     mechanism = robot.mechanism
-    tasks, numbers, within, slack = checked_targets(mechanism, targets, center_of_mass, tolerance)
+    given, numbers, within, slack = checked_targets(mechanism, targets, center_of_mass, tolerance, tasks)
     if not (isinstance(n, int | np.integer) and n > 0):
         raise ZvenoError(f"is {n!r}", element="n", remedy="Give how many postures are wanted, 1 or more")
     low, high = coordinate_limits(mechanism, limits)
@@ -75,15 +77,15 @@ def whole_body(
     flat = np.concatenate(numbers)
     digest = hashlib.blake2b(flat.tobytes(), digest_size=8, key=mechanism.fingerprint.encode()[:64]).hexdigest()
     kept = partial(limits_kept, mechanism, limits)
-    search = PostureSearch(robot, tasks, _errors(mechanism, tasks), flat, within, kept, usable)
-    for number, starts, most_steps in _rounds(robot, tasks, flat, q0):
-        kernel = _kernel(mechanism, tasks, most_steps, limits is not False)
+    search = PostureSearch(robot, given, _errors(mechanism, given), flat, within, kept, usable)
+    for number, starts, most_steps in _rounds(robot, given, flat, q0):
+        kernel = _kernel(mechanism, given, most_steps, limits is not False)
         search.take(kernel(starts, flat, slack, low, high), len(starts))
         if len(search.reached) >= n:
             break
         if number in BOUNDED and len(search.near) and not slack.any():
             count, steps = BOUNDED[number]
-            search.take(_within_limits(robot, tasks, search.near[:count], flat, limits, steps, n), 0)
+            search.take(_within_limits(robot, given, search.near[:count], flat, limits, steps, n), 0)
             if len(search.reached) >= n:
                 break
     return search.result(digest)
@@ -139,13 +141,11 @@ def _start(robot: RobotFunctions, start: ArrayLike) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def _kernel(mechanism: Mechanism, tasks: tuple[Task, ...], most_steps: int, limited: bool) -> Kernel:
-    from ...kernels.compile import compiled_structured  # not needed to import the package
-
-    return compiled_structured(posture_program, PostureProblem(mechanism, tasks, most_steps, limited))
+    return kernel_of_tasks(posture_program, PostureProblem(mechanism, tasks, most_steps, limited), tasks)
 
 
 @lru_cache(maxsize=64)
 def _errors(mechanism: Mechanism, tasks: tuple[Task, ...]) -> Kernel:
     problem = PostureProblem(mechanism, tasks)
     inputs = {"q": (mechanism.n_q,), "targets": (problem.n_targets,)}
-    return compiled(task_misses, inputs, constants=(problem,), outputs=("misses",))
+    return kernel_of_function(task_misses, inputs, problem, tasks, "misses")

@@ -15,7 +15,7 @@ from ...spatial.rotations import quaternion_product, to_quaternion
 from ...spatial.transforms import inverse
 from .posture_program import PostureProblem
 from .task_rows import quaternion_of
-from .tasks import CENTER_OF_MASS, FrameTask, Task, target_size
+from .tasks import CenterOfMassTask, FrameTask, Task
 
 POOL = 3000
 """Random postures that are compared with the targets."""
@@ -34,7 +34,11 @@ class Starts:
         mechanism = robot.mechanism
         self.robot: RobotFunctions = robot
         self.base: slice | None = free_base(mechanism)
-        anchors = [k for k, task in enumerate(tasks) if isinstance(task, FrameTask) and task.kind == "pose"]
+        anchors = [
+            k
+            for k, task in enumerate(tasks)
+            if isinstance(task, FrameTask) and (task.kind, task.relative_to) == ("pose", None)
+        ]
         anchor = anchors[0] if anchors and self.base is not None else None
         self.pool: np.ndarray = robot.random(POOL, 0)
         if anchor is not None:
@@ -48,7 +52,7 @@ class Starts:
         self._squares = np.square(self.features).sum(axis=1)
         self._anchor: slice | None = None
         if anchor is not None:
-            first = sum(target_size(mechanism, task) for task in tasks[:anchor])
+            first = sum(task.target_size(mechanism) for task in tasks[:anchor])
             self._anchor = slice(first, first + 12)
             self._from_anchor = self._bases(targets[:, self._anchor])
             sizes = {"place": (3,), "turn": (4,), "target": (12,)}
@@ -65,8 +69,10 @@ class Starts:
 
     def _seen(self, task: Task) -> np.ndarray:
         """Return targets (pool, size) of a task that the postures of the pool reach."""
-        if task.name == CENTER_OF_MASS:
+        if isinstance(task, CenterOfMassTask):
             return self.robot.center_of_mass(self.pool)
+        if not isinstance(task, FrameTask) or task.relative_to is not None:
+            return np.zeros((POOL, task.target_size(self.robot.mechanism)))
         return self.robot.forward_kinematics(self.pool, frame=task.name)[:, :3].reshape(POOL, 12)
 
     def _bases(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -92,16 +98,16 @@ def start_features(problem: PostureProblem, anchor: int, targets: Any) -> Any:
     """
     places, first = [], 0
     for task in problem.tasks:
-        size = target_size(problem.mechanism, task)
+        size = task.target_size(problem.mechanism)
         numbers = targets[first : first + size]
-        places.append((np.eye(3), numbers) if size == 3 else _rotation_and_place(numbers))
+        places.append(_rotation_and_place(numbers) if isinstance(task, FrameTask) else (np.eye(3), numbers))
         first += size
     R_anchor, p_anchor = (np.eye(3), np.zeros(3)) if anchor < 0 else places[anchor]
     parts = []
     for k, (task, (R, p)) in enumerate(zip(problem.tasks, places, strict=True)):
         kind = getattr(task, "kind", "position")
-        if k == anchor:
-            continue
+        if k == anchor or not isinstance(task, FrameTask | CenterOfMassTask) or getattr(task, "relative_to", None):
+            continue  # tasks of users say nothing about a start
         if kind != "rotation":
             parts.append(R_anchor.T @ (p - p_anchor))
         if kind in ("pose", "rotation"):

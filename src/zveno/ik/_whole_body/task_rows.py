@@ -7,7 +7,8 @@ moving by δ with J δ = e takes the frame to its target to first order. Rows of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,9 @@ from ...mechanism import Mechanism
 from ...spatial.rotations import quaternion_log
 from ...spatial.transforms import inverse
 from ...spatial.vectors import cross
-from .tasks import CenterOfMassTask, FrameTask, Task, target_size
+
+if TYPE_CHECKING:
+    from .tasks import Task
 
 NO_TURN = 1e-12
 """Nearer to one line than this, in radians, the direction in which to turn an axis is lost in rounding."""
@@ -33,56 +36,84 @@ class TaskRows(NamedTuple):
     J: Any
 
 
+class BodyState:
+    """Kinematics of a mechanism at q, traced or in numbers: what the errors of tasks are made of.
+
+    Each quantity is computed once, when a task asks for it first.
+
+    Attributes:
+        mechanism: the mechanism.
+        q: (n_q,).
+        dt: time of the step, s.
+    """
+
+    def __init__(self, mechanism: Mechanism, q: Any, dt: Any = 1.0):
+        self.mechanism: Mechanism = mechanism
+        self.q: Any = q
+        self.dt: Any = dt
+
+    @cached_property
+    def link_poses(self) -> Any:
+        """(4, 4) of each link in the world."""
+        return link_poses(self.mechanism, self.q)
+
+    @cached_property
+    def center_of_mass(self) -> Any:
+        """(3,) in the world."""
+        return center_of_mass(self.mechanism, self.q)
+
+    @cached_property
+    def center_of_mass_jacobian(self) -> Any:
+        """(3, n_v)."""
+        return center_of_mass_jacobian(self.mechanism, self.q)
+
+    @cached_property
+    def centroidal_matrix(self) -> Any:
+        """(6, n_v), from v to momentum and angular momentum about the centre of mass, in world axes."""
+        return centroidal_matrix(self.mechanism, self.q)
+
+    def frame_pose(self, frame: str) -> Any:
+        """Return the pose (4, 4) of a frame in the world."""
+        target = self.mechanism.frame(frame)
+        return self.link_poses[self.mechanism.link_number(target.link)] @ target.T_link_frame
+
+    def frame_jacobian(self, frame: str, point: Any = None) -> Any:
+        """Return the Jacobian (6, n_v) of a frame's twist [v, w] in world axes, at its origin or a point (3,)."""
+        link = self.mechanism.link_number(self.mechanism.frame(frame).link)
+        at = self.frame_pose(frame)[:3, 3] if point is None else point
+        return twist_columns(self.mechanism, self.q, self.link_poses, link, at)
+
+
 def all_rows(mechanism: Mechanism, tasks: Sequence[Task], q: Any, targets: Any, dt: Any = 1.0) -> list[TaskRows]:
-    """Return equations of all tasks but postures, in order; `targets` are their numbers one after the other."""
-    T = link_poses(mechanism, q)
-    rows, first = [], 0
+    """Return equations of all tasks, in order; `targets` are their numbers one after the other."""
+    state, rows, first = BodyState(mechanism, q, dt), [], 0
     for task in tasks:
-        size = target_size(mechanism, task)
-        target = targets[first : first + size]
+        size = task.target_size(mechanism)
+        rows.append(task.rows(state, targets[first : first + size]))
         first += size
-        if isinstance(task, FrameTask):
-            rows.append(frame_rows(mechanism, task, q, T, target.reshape(3, 4)))
-        elif isinstance(task, CenterOfMassTask):
-            e = target - center_of_mass(mechanism, q)
-            rows.append(TaskRows(e, center_of_mass_jacobian(mechanism, q)))
-        elif task.n_rows:
-            rows.append(TaskRows(target * dt, centroidal_matrix(mechanism, q)))
-        else:
-            rows.append(TaskRows(np.zeros(0), np.zeros((0, mechanism.n_v))))
     return rows
 
 
-def frame_rows(mechanism: Mechanism, task: FrameTask, q: Any, T: Any, target: Any) -> TaskRows:
-    """Return equations of a frame, from the poses of all links."""
-    T_world_frame, J = _carried(mechanism, task.frame, q, T)
+def frame_rows(state: BodyState, frame: str, relative_to: str | None, kind: str, target: Any) -> TaskRows:
+    """Return equations of a frame for a target (3, 4)."""
+    T_world_frame, J = state.frame_pose(frame), state.frame_jacobian(frame)
     R, p = T_world_frame[:3, :3], T_world_frame[:3, 3]
     T_reference_frame = T_world_frame
-    if task.relative_to is not None:
-        reference = mechanism.frame(task.relative_to)
-        link = mechanism.link_number(reference.link)
-        T_reference_frame = inverse(T[link] @ reference.T_link_frame) @ T_world_frame
-        J = J - twist_columns(mechanism, q, T, link, p)
+    if relative_to is not None:
+        T_reference_frame = inverse(state.frame_pose(relative_to)) @ T_world_frame
+        J = J - state.frame_jacobian(relative_to, p)
     R_reference = T_reference_frame[:3, :3]
     J = np.concatenate([R.T @ J[:3], R.T @ J[3:]])
     place = R_reference.T @ (target[:, 3] - T_reference_frame[:3, 3])
-    if task.kind == "position":
+    if kind == "position":
         return TaskRows(place, J[:3])
     turn = R_reference.T @ target[:, :3]
-    if task.kind == "position+axis":
+    if kind == "position+axis":
         return TaskRows(np.concatenate([place, axis_turn(turn[:, 2])]), J[:5])
     rotation = rotation_vector(turn)
-    if task.kind == "rotation":
+    if kind == "rotation":
         return TaskRows(rotation, J[3:])
     return TaskRows(np.concatenate([place, rotation]), J)
-
-
-def _carried(mechanism: Mechanism, frame: str, q: Any, T: Any) -> tuple[Any, Any]:
-    """Return the pose of a frame, and its Jacobian in world axes at its origin."""
-    target = mechanism.frame(frame)
-    link = mechanism.link_number(target.link)
-    T_world_frame = T[link] @ target.T_link_frame
-    return T_world_frame, twist_columns(mechanism, q, T, link, T_world_frame[:3, 3])
 
 
 def rotation_vector(R: Any) -> Any:

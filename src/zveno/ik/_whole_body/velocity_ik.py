@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from ...clearance import Capsules, Clearance
 from ...errors import ShapeError, ZvenoError
 from ...fit.quadratic.steps import INFEASIBLE, SOLVED
+from ...kernels.builder import structured_program
+from ...kernels.trace import trace
 from ...mechanism.loops import refuse_loops
 from ...mechanism.unit_quaternions import refuse_unnormalized
 from ...robot_functions import RobotFunctions
@@ -22,6 +24,7 @@ from .tasks import (
     checked_tasks,
     is_strict,
     weights_of,
+    zones_of,
 )
 from .velocity_program import NOT_FINITE, velocity_program
 from .velocity_rows import VelocityProblem
@@ -82,7 +85,8 @@ class DifferentialIK:
 
     Args:
         robot: the robot.
-        tasks: `FrameTask`, `CenterOfMassTask`, `MomentumTask`, `PostureTask`; weights may be `math.inf` (strict).
+        tasks: `FrameTask`, `CenterOfMassTask`, `MomentumTask`, `PostureTask` or others of your own, see `Task`;
+            weights may be `math.inf` (strict).
         dt: time of a step, s.
         limits: of position: True for the model's, False for none, {joint: (lower, upper)} or (lower, upper).
         velocity: True for the model's limits, False for none, or numbers (n_v,) or one.
@@ -127,11 +131,11 @@ class DifferentialIK:
         self._settings = np.array([dt, limit_gain, clearance_gain, margin, damping], dtype=float)
         self._corners = None if support is None else _polygon(support)
         n_corners = 0 if self._corners is None else len(self._corners)
-        plain = tuple(replace(task, weight=np.inf if is_strict(task) else 1.0, gain=1.0) for task in self.tasks)
+        plain = tuple(_without_numbers(task) for task in self.tasks)
         layout = None if self.capsules is None or not self.capsules.layout.n else self.capsules.layout
         self.problem: VelocityProblem = VelocityProblem(mechanism, plain, layout, n_corners, limits is not False)
-        weights = [(*weights_of(task), task.gain) for task in self.tasks]
-        self._weights = np.where(np.isinf(weights), 1.0, weights).ravel()
+        weights = np.array([(*weights_of(task), task.gain, *zones_of(task)) for task in self.tasks])
+        self._weights = np.where(np.isinf(weights), 1.0, weights)[:, : self.problem.n_weights].ravel()
         self._limits = np.concatenate(
             [
                 *position_limits(mechanism, limits),
@@ -156,9 +160,7 @@ class DifferentialIK:
         return self._compiled(None)
 
     def _compiled(self, lanes: int | None) -> Kernel:
-        from ...kernels.compile import compiled_structured  # not needed to import the package
-
-        return compiled_structured(velocity_program, self.problem, lanes=lanes)
+        return kernel_of_tasks(velocity_program, self.problem, self.tasks, lanes)
 
     def __call__(
         self,
@@ -249,6 +251,35 @@ class DifferentialIK:
                 remedy=f"Give {self.problem.n_corners}, as compiled",
             )
         return corners
+
+
+def kernel_of_tasks(write: Any, problem: Any, tasks: tuple[Task, ...], lanes: int | None = None) -> Kernel:
+    """Compile a program of tasks. With tasks of users, whose sources are unknown, the traced program is its key."""
+    from ...kernels.compile import compiled_program, compiled_structured  # not needed to import the package
+
+    if all(type(task).__module__ == Task.__module__ for task in tasks):
+        return compiled_structured(write, problem, lanes=lanes)
+    program, _ = structured_program(write, problem)
+    return compiled_program(program, lanes=lanes)
+
+
+def kernel_of_function(
+    function: Any, inputs: Mapping[str, tuple[int, ...]], problem: Any, tasks: tuple[Task, ...], output: str
+) -> Kernel:
+    """Compile a function of tasks, as `kernel_of_tasks` does."""
+    from ...kernels.compile import compiled, compiled_program  # not needed to import the package
+
+    if all(type(task).__module__ == Task.__module__ for task in tasks):
+        return compiled(function, inputs, constants=(problem,), outputs=(output,))
+    return compiled_program(trace(function, inputs, outputs=(output,), constants=(problem,)))
+
+
+def _without_numbers(task: Task) -> Task:
+    """Return a task with weights, gain and dead zones that only say which there are: the others are inputs."""
+    if type(task).__module__ != Task.__module__:
+        return task
+    zone = 1.0 if max(zones_of(task)) > 0.0 else 0.0
+    return replace(cast(Any, task), weight=np.inf if is_strict(task) else 1.0, gain=1.0, dead_zone=zone)
 
 
 def _polygon(support: ArrayLike) -> np.ndarray:

@@ -13,8 +13,6 @@ from ...fit.quadratic.steps import SOLVED, Sizes
 from ...kernels.builder import Builder, Rows
 from ...kernels.ops import abs, equal, less, less_equal, logical_and, where
 from ...mechanism.joints import QUATERNION_TOLERANCE
-from .task_rows import rigid_error
-from .tasks import FrameTask, target_size
 from .velocity_rows import SETTINGS, VelocityProblem, balls_kept, balls_velocities, velocity_terms
 
 NOT_FINITE = 3.0
@@ -39,7 +37,7 @@ def velocity_program(program: Builder, problem: VelocityProblem) -> None:
             ("q", mechanism.n_q),
             ("v_before", n),
             ("targets", problem.n_targets),
-            ("weights", 3 * n_tasks),
+            ("weights", problem.n_weights * n_tasks),
             ("limits", 4 * n),
             ("corners", max(2 * problem.n_corners, 1)),
             ("settings", len(SETTINGS)),
@@ -121,9 +119,8 @@ def _judged(problem: VelocityProblem, status: Any, delta: Any, q: Any, targets: 
     off: Any = 0.0
     first = 0
     for task in problem.tasks:
-        size = target_size(problem.mechanism, task)
-        if isinstance(task, FrameTask):
-            off = off + rigid_error(targets[first : first + size].reshape(3, 4)[:, :3])
+        size = task.target_size(problem.mechanism)
+        off = off + task.target_error(targets[first : first + size])
         first += size
     fine = logical_and(less(off, RIGID), less((delta * delta).sum(), np.inf))
     for part in problem.mechanism.normalized(q) - q:

@@ -20,7 +20,7 @@ from ...mechanism import Mechanism
 from ...mechanism.unit_quaternions import limited_balls
 from ...spatial.rotations import quaternion_exp, quaternion_log
 from .task_rows import NO_TURN, TaskRows, all_rows
-from .tasks import PostureTask, Task, is_strict, target_size
+from .tasks import Task, is_strict, plain_velocities, zones_of
 
 SETTINGS = ("dt", "limit_gain", "clearance_gain", "margin", "damping")
 STRICT_DAMPING = 1e-8
@@ -58,7 +58,17 @@ class VelocityProblem:
     @property
     def n_targets(self) -> int:
         """Numbers of all targets."""
-        return sum(target_size(self.mechanism, task) for task in self.tasks)
+        return sum(task.target_size(self.mechanism) for task in self.tasks)
+
+    @cached_property
+    def zoned(self) -> bool:
+        """True if some task has a dead zone."""
+        return any(max(zones_of(task)) > 0.0 for task in self.tasks)
+
+    @property
+    def n_weights(self) -> int:
+        """Numbers per task: two weights, the gain, and two dead zones if any task has one."""
+        return 5 if self.zoned else 3
 
     @property
     def n_rows(self) -> int:
@@ -87,21 +97,25 @@ def velocity_terms(
         problem: the problem.
         q, v_before: (n_q,), and the velocity before (n_v,), for limits of acceleration.
         targets: numbers of all targets.
-        weights: (tasks, 3): of the first three and of other equations, and gain.
+        weights: (tasks, n_weights): of the first and of other equations, gain, and dead zones of both if any.
         limits: lower and upper of position, of velocity and of acceleration, (4, n_v), infinite where none.
         corners: of the support polygon, counter-clockwise, (n_corners, 2).
         settings: see `SETTINGS`.
     """
     mechanism, n = problem.mechanism, problem.mechanism.n_v
     dt, limit_gain, clearance_gain, margin, damping = settings
-    weights, limits = weights.reshape(-1, 3), limits.reshape(4, n)
+    weights, limits = weights.reshape(-1, problem.n_weights), limits.reshape(4, n)
     rows = all_rows(mechanism, problem.tasks, q, targets, dt)
+    errors = np.array([sqrt((row.e * row.e).sum()) if len(row.e) else 0.0 for row in rows])
+    if problem.zoned:
+        rows = [
+            _outside_zone(task, row, *weights[k][3:])
+            for k, (task, row) in enumerate(zip(problem.tasks, rows, strict=True))
+        ]
     H, g = _squares(problem, rows, weights, [k for k in range(len(rows)) if k not in problem.strict])
-    _add_postures(problem, H, g, q, targets, weights)
     for i in range(n):
         H[i][i] = H[i][i] + damping
     lower, upper = box(mechanism, q, v_before, limits, dt, limit_gain)
-    errors = np.array([sqrt((row.e * row.e).sum()) if len(row.e) else 0.0 for row in rows])
     terms: tuple[Any, ...] = (np.array(H), np.array(g), lower, upper, errors)
     if problem.strict:
         H_first, g_first = _squares(problem, rows, weights, problem.strict, strict=True)
@@ -125,7 +139,7 @@ def _squares(
     for k in chosen:
         e, J = rows[k]
         for r in range(len(e)):
-            w = 1.0 if strict else weights[k][0 if r < _first_part(problem.tasks[k]) else 1]
+            w = 1.0 if strict else weights[k][0 if r < problem.tasks[k].n_first else 1]
             scaled, error = w * J[r], w * weights[k][2] * e[r]
             used = [i for i in range(n) if not _is_zero(J[r][i])]
             for i in used:
@@ -139,32 +153,16 @@ def _squares(
     return H, g
 
 
-def _first_part(task: Task) -> int:
-    """Return the number of equations with the first weight; those of a rotation have the second."""
-    return 0 if getattr(task, "kind", "") == "rotation" else 3
-
-
-def _add_postures(problem: VelocityProblem, H: Any, g: Any, q: Any, targets: Any, weights: Any) -> None:
-    mechanism, first = problem.mechanism, 0
-    for k, task in enumerate(problem.tasks):
-        size = target_size(mechanism, task)
-        if isinstance(task, PostureTask):
-            change = mechanism.difference(q, targets[first : first + size])
-            squared = weights[k][0] * weights[k][0]
-            for i in plain_velocities(mechanism):
-                H[i][i] = H[i][i] + squared
-                g[i] = g[i] - squared * weights[k][2] * change[i]
-        first += size
-
-
-def plain_velocities(mechanism: Mechanism) -> dict[int, int]:
-    """Return velocities that are rates of a coordinate: number in v → number in q."""
-    places = {}
-    for name in mechanism.joint_names:
-        at_q, at_v = mechanism.q_slices[name], mechanism.v_slices[name]
-        if at_q.stop - at_q.start == at_v.stop - at_v.start:
-            places |= dict(zip(range(at_v.start, at_v.stop), range(at_q.start, at_q.stop), strict=True))
-    return places
+def _outside_zone(task: Task, row: TaskRows, first: Any, second: Any) -> TaskRows:
+    """Return the equations without the part of the error inside the dead zones; inside, none at all."""
+    e, J = list(row.e), list(row.J)
+    for part, zone in ((range(task.n_first), first), (range(task.n_first, len(e)), second)):
+        norm = sqrt(sum(e[r] * e[r] for r in part)) if len(part) else 0.0
+        outside = greater(norm, zone)
+        share = where(outside, 1.0 - zone / where(outside, norm, 1.0), 0.0)
+        for r in part:
+            e[r], J[r] = share * e[r], where(outside, 1.0, 0.0) * J[r]
+    return TaskRows(np.array(e), np.array(J))
 
 
 def box(mechanism: Mechanism, q: Any, v_before: Any, limits: Any, dt: Any, gain: Any) -> tuple[Any, Any]:

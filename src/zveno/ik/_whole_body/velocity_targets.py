@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import ZvenoError, unknown_name
 from ...mechanism import Mechanism
-from .tasks import LAST_ROW, MOMENTUM, FrameTask, PostureTask, Task, target_numbers, target_size
+from .tasks import LAST_ROW, Task
 
 PLAIN = np.dtype(np.float64)
 
@@ -23,15 +23,14 @@ class VelocityTargets:
         self._places: dict[str, slice] = {}
         first = 0
         for task in tasks:
-            self._places[task.name] = slice(first, first + target_size(mechanism, task))
+            self._places[task.name] = slice(first, first + task.target_size(mechanism))
             first = self._places[task.name].stop
         self._defaults = np.full(first, np.nan)
         for task in tasks:
-            if isinstance(task, PostureTask):
-                self._defaults[self._places[task.name]] = mechanism.neutral()
-            elif task.name == MOMENTUM:
-                self._defaults[self._places[task.name]] = 0.0
-        self._plain_shapes = [(task.name, self._plain_shape(task)) for task in tasks]
+            default = task.default(mechanism)
+            if default is not None:
+                self._defaults[self._places[task.name]] = default
+        self._plain_shapes = [(task.name, task.plain_shape(mechanism)) for task in tasks]
         # Where last rows of plain poses stand in their numbers one behind the other, and everything else.
         in_last_row = np.concatenate([_in_last_row(shape) for _, shape in self._plain_shapes])
         self._last_rows, self._used = np.flatnonzero(in_last_row), np.flatnonzero(~in_last_row)
@@ -65,18 +64,12 @@ class VelocityTargets:
         for name, target in targets.items():
             if name not in self._by_name:
                 raise unknown_name("task", name, self._by_name)
-            given[name] = target_numbers(self.mechanism, self._by_name[name], target)
+            given[name] = self._by_name[name].numbers(self.mechanism, target)
         batch = np.broadcast_shapes(*(values.shape[:-1] for values in given.values()))
         numbers = np.broadcast_to(self._defaults, (*batch, len(self._defaults))).copy()
         for name, values in given.items():
             numbers[..., self._places[name]] = values
         return numbers
-
-    def _plain_shape(self, task: Task) -> tuple[int, ...]:
-        """Return the shape of a target that needs no conversion; () if there is none, which no target has."""
-        if isinstance(task, FrameTask):
-            return (4, 4) if task.kind == "pose" else ()
-        return (target_size(self.mechanism, task),)
 
 
 def _in_last_row(shape: tuple[int, ...]) -> np.ndarray:
