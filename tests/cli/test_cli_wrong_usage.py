@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +31,26 @@ WRONG = [
     "info ur5 --out",
     "excite planar2 --rng -3",
     "demo --no-open",
+    "fk ur5 --deg --deg",
+    "ik ur5 --at",
+    "ik ur5 --at 0 0 1 0 1 0 --position-only --task rotation",
+    "simulate ur5 --target 1 1 1 1 1 1",
+    "simulate ur5 --step 0.01",
+    "simulate ur5 --integrator rk4 --rtol 1e-9",
+    "plan planar2 --half-angle 3",
+    "plan planar2 --sigma 1e-300",
+    "plan planar2 --measurement position --viewer inf 0 0",
+    "plan planar2 --candidates 99999999999999999999",
+    f"plan planar2 --existing {'a' * 300}",
+    "excite ur5 --rate 3",
+    "excite ur5 --harmonics 99999999999999999999",
+    "excite ur5 --duration 1e300",
+    "identify ur5 x.csv --gears 100",
+    "calibrate ur5 x.csv --cell 3",
+    "calibrate ur5 x.csv --controller dh=a dh=b",
+    "workspace planar2 --orientations 99999999999999999999",
+    "info ur5 --payload -1",
+    "info ur5 --gravity nan 0 0",
 ]
 
 
@@ -42,6 +64,55 @@ def test_wrong_usage_is_one_line(line, capsys, tmp_path, monkeypatch):
     assert err.startswith("error: ")
     assert ". " in err, "a remedy follows what is wrong"
     assert not list(tmp_path.iterdir())
+
+
+VALUES = ("nonsense", "", "nan", "-1", "1e300", "a=b", "nowhere/x.csv", "a" * 300, None)
+"""Values of flags that most of them cannot have; None is no value at all."""
+QUICK = {
+    "info": "info planar2",
+    "fk": "fk planar2 0.1 0.2",
+    "convert": "convert planar2 out.urdf",
+    "dynamics": "dynamics puma560",
+    "ik": "ik planar2 --at 0.1 0.2 --position-only",
+    "workspace": "workspace planar2 --cell 0.4 --orientations 2",
+    "simulate": "simulate puma560 --duration 0.01",
+    "base": "base planar2",
+    "identifiability": "identifiability planar2 --measurement position",
+    "plan": "plan planar2 --measurement position --n 6 --candidates 60",
+    "calibrate": "calibrate planar2 data.csv --measurement position",
+    "axes": "axes motions.csv out.ets",
+    "identify": "identify planar2 log.csv",
+    "export": "export planar2 --functions gravity_torque --no-measure --out c",
+    "robots": "robots",
+    "cache": "cache",
+}
+"""A quick line of each command; input files do not exist."""
+
+
+@pytest.mark.laws
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", QUICK)
+def test_every_flag_of_every_command_takes_or_refuses_any_value(name, capsys, tmp_path, monkeypatch):
+    """Exit code 2 comes with one line with a remedy and nothing written, and 1 never."""
+    monkeypatch.chdir(tmp_path)
+    words = QUICK[name].split()
+    main([name, "--help"])
+    flags = dict(
+        re.findall(r"^[│ ]{1,4}(--[a-z][\w-]*)(?:,? (\S.*?))?(?:  |$)", capsys.readouterr().out, re.MULTILINE)
+    )
+    assert len(flags) > 5
+    wrong = []
+    for flag in sorted(set(flags) - {"--help", "--verbose", "--debug", "--workers", *words}):
+        for value in VALUES:
+            code = main([*words, flag, *([] if value is None else [value])])
+            out, err = capsys.readouterr()
+            lines = [line for line in err.splitlines() if not line.startswith(("warning: ", "wrote "))]
+            left = [path for path in tmp_path.iterdir() if code == 2]
+            if code == 1 or (code == 2 and (out or left or len(lines) != 1 or ". " not in lines[0])):
+                wrong.append((flag, value, code, err[:300], left))
+            for path in tmp_path.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert not wrong
 
 
 def run(words, **options) -> subprocess.CompletedProcess:

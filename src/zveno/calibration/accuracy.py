@@ -33,6 +33,8 @@ from .models import LETTERS, Model
 if TYPE_CHECKING:
     from .result import Calibration
 
+MOST_POSTURES = 10**9
+"""Maximum number of postures of a map, hours of work."""
 PIECE = 1 << 13
 """Number of postures per task of a worker: a tenth of a second to a second."""
 
@@ -212,8 +214,11 @@ def accuracy_map(
 
 def posture_pieces(postures: int) -> list[tuple[int, int]]:
     """Return the ranges of postures given to workers."""
-    if isinstance(postures, bool) or not isinstance(postures, int | np.integer) or postures < 1:
-        raise ZvenoError(f"are {postures!r}", element="postures", remedy="Give a whole number from 1")
+    whole = isinstance(postures, int | np.integer) and not isinstance(postures, bool)
+    if not (whole and 1 <= postures <= MOST_POSTURES):
+        raise ZvenoError(
+            f"are {postures!r}", element="postures", remedy=f"Give a whole number, 1 to {MOST_POSTURES}"
+        )
     return cut(int(postures), PIECE)
 
 

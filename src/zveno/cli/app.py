@@ -109,10 +109,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return CLOSED_PIPE
         except ZvenoError as error:
-            return _report(error, f"error: {_one_line(error)}", BAD_INPUT, debug)
+            hint = "" if error.remedy else f". `zveno {argv[0]} --help` explains what is expected"
+            return _report(error, f"error: {_one_line(error)}{hint}", BAD_INPUT, debug)
+        except OSError as error:
+            if error.filename is None:
+                return _report_internal(error, debug)
+            place = f"{_one_line(error.filename)[:200]}: {_one_line(error.strerror)}"
+            return _report(error, f"error: {place}. Check the path and its disk", BAD_INPUT, debug)
         except Exception as error:
-            problem = f"error in zveno: {type(error).__name__}: {_one_line(error)} (--debug shows where)"
-            return _report(error, problem, FAILED, debug)
+            return _report_internal(error, debug)
     return OK
 
 
@@ -159,6 +164,7 @@ def _run(argv: list[str]) -> None:
     from .surroundings import surrounded
 
     config = (tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes)
+    _check_repeated(argv)
     with _without_color():
         if argv[0] == COMPLETION:
             verbs = {name: verb_function(name) for name in VERBS}
@@ -166,6 +172,14 @@ def _run(argv: list[str]) -> None:
         else:
             with _usage_in_one_line(argv[0], surrounded(verb_function(argv[0]))) as verb:
                 tyro.cli(verb, prog=f"zveno {argv[0]}", args=argv[1:], config=config)
+
+
+def _check_repeated(argv: Sequence[str]) -> None:
+    """Raise an error if an option is given twice: the parser would use the last one."""
+    names = [word.partition("=")[0].replace("_", "-") for word in argv if re.match(r"--\w", word)]
+    twice = [name for k, name in enumerate(names) if name in names[:k]]
+    if twice:
+        raise ZvenoError("is given twice", element=twice[0], remedy="Give every option once, with all its values")
 
 
 @contextlib.contextmanager
@@ -248,6 +262,11 @@ def _report(error: BaseException, line: str, code: int, debug: bool) -> int:
         traceback.print_exception(error, file=sys.stderr)
     print(line, file=sys.stderr)
     return code
+
+
+def _report_internal(error: BaseException, debug: bool) -> int:
+    line = f"error in zveno: {type(error).__name__}: {_one_line(error)} (--debug shows where)"
+    return _report(error, line, FAILED, debug)
 
 
 def _show_warning(message, category, filename, lineno, file=None, line=None):

@@ -26,6 +26,7 @@ from .options import (
     pairs,
     several,
     shown,
+    unused,
 )
 from .output import UNUSABLE, Answer, answer_of, deliver, protect, say_written, write_plot, write_report
 
@@ -51,7 +52,7 @@ def calibrate(
     compensation: Directory = None,
     plot: File = None,
     postures: Count = None,
-    cell: float = 0.1,
+    cell: Number = None,
     workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
@@ -87,7 +88,7 @@ def calibrate(
         compensation: directory for compensate.h and compensate.c.
         plot: plot the accuracy over the workspace before and after, in slices, as .png or .svg.
         postures: number of random configurations for an accuracy map in cells of the workspace.
-        cell: side of the cells, m.
+        cell: side of the cells, m; 0.1 if not given.
     """
     from dataclasses import replace
 
@@ -109,6 +110,7 @@ def calibrate(
         sources = [compensation / name for name in ("compensate.h", "compensate.c")]
     forms = {form: Path(file) for form, file in pairs(controller, "controller", "ur=calibration.yaml").items()}
     protect(output, [robot, *data], [*sources, *forms.values()], reports=True, plot=plot, model=write)
+    unused({"cell": cell if postures is None else None}, "give --postures")
     unknown = [form for form in forms if form not in FORMS]
     if unknown:
         raise unknown_name("form", unknown[0], FORMS)
@@ -166,7 +168,9 @@ def calibrate(
     cells = None
     if postures is not None:
         with workers.executor() as executor:
-            cells = accuracy_cells(fitted, postures, cell, frame=model.meant, executor=executor)
+            cells = accuracy_cells(
+                fitted, postures, 0.1 if cell is None else cell, frame=model.meant, executor=executor
+            )
     elif workers.workers is not None:
         raise ZvenoError("there is nothing to share", element="--workers", remedy="Give --postures")
     if plot is not None:

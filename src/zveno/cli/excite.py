@@ -17,6 +17,7 @@ from .options import (
     RobotName,
     Source,
     Words,
+    unused,
 )
 from .output import answer_of, apart, deliver, protect, write_plot, write_report
 
@@ -38,7 +39,7 @@ def excite(
     clearance: Flag = False,
     ground: Number = None,
     radius: Number = None,
-    rate: float = 100.0,
+    rate: Number = None,
     timeout: Number = None,
     rng: int = 0,
     model: ModelFlags = MODEL,
@@ -65,7 +66,7 @@ def excite(
         clearance: keep links clear of each other.
         ground: height of the floor that links keep clear of, m.
         radius: radius of the links, m; 3 % of the reach if not given.
-        rate: sampling rate of the file, Hz.
+        rate: sampling rate of the file of --out, Hz; 100 if not given.
         timeout: time limit; the best motion so far is returned.
         rng: random seed.
     """
@@ -78,6 +79,9 @@ def excite(
     from .model import loaded
 
     protect(output, [robot, existing], reports=True, plot=picture.plot)
+    unused({"radius": None if clearance or ground is not None else radius}, "add --clearance")
+    sampled = output.out is not None and output.out.suffix.lower() in set(WRITERS) - {".json"}
+    unused({"rate": None if sampled else rate}, "give --out x.csv")
     arm = Robot(loaded(robot, model))
     motion = plan_excitation(
         arm,
@@ -100,7 +104,7 @@ def excite(
         torque=_limit(torque),
     )
     write_plot(motion, picture.plot)
-    output = apart(output, set(WRITERS) - {".json"}, lambda file: motion.write_trajectory(file, rate))
+    output = apart(output, set(WRITERS) - {".json"}, lambda file: motion.write_trajectory(file, rate or 100.0))
     write_report(motion, output)
     deliver(answer_of(motion, model.deg), output)
     if motion.interrupted and timeout is None:

@@ -22,6 +22,7 @@ from .options import (
     WorkersFlags,
     several,
     shown,
+    unused,
 )
 from .output import UNUSABLE, Answer, answer_of, deliver, protect, say_written, write_plot, write_report
 
@@ -38,7 +39,7 @@ def ik(
     nearest: Quantities = (),
     relative_to: Name = None,
     position_only: Flag = False,
-    task: str = "pose",
+    task: Name = None,
     no_limits: Flag = False,
     limits: Words = (),
     windings: Flag = False,
@@ -69,7 +70,7 @@ def ik(
         nearest: return only the solution nearest to these joint values.
         relative_to: frame in which poses are given; the world by default.
         position_only: solve for the position only, with any orientation.
-        task: pose, position, position+axis or rotation.
+        task: pose (the default), position, position+axis or rotation.
         no_limits: ignore the joint limits.
         limits: narrower limits of joints, such as joint1=-0.5,0.5 joint3=0,90deg.
         windings: include solutions that differ by full turns within the limits.
@@ -94,13 +95,17 @@ def ik(
     if limits and no_limits:
         raise ZvenoError("--limits and --no-limits exclude each other", remedy="Give one of them")
     protect(output, [robot, poses, path], reports=True, plot=picture.plot)
+    unused({"task": task if position_only else None}, "leave out --position-only")
+    if path is not None:
+        apart = {"windings": windings, "redundant-joint": redundant_joint, "tolerance": tolerance}
+        unused(apart | {"explain": explain, "nearest": nearest if q0 else ()}, "use --poses")
     mechanism = loaded(robot, model)
     arm = Robot(mechanism)
     options = {
         "frame": model.meant,
         "relative_to": relative_to,
         "limits": parsed_limits(mechanism, limits, model.deg) or not no_limits,
-        "task": "position" if position_only else task,
+        "task": "position" if position_only else task or "pose",
     }
     T = _target(arm, pose, at, poses, path, relative_to, model.meant, model)
     first_q = given(mechanism, q0 or nearest, model) if q0 or (nearest and path is not None) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +26,16 @@ def several(kind: Callable[[str], Any] = str, count: int | None = None) -> Any:
     The parser compares defaults with `tuple[str, ...]`, and with `X | None`, by a package that takes 0.1 s to
     import; with `tuple` and `Optional[X]` it does not.
     """
+
+    def parse(words: list[str]) -> tuple[Any, ...]:
+        if not words:  # an option without values would be the same as none
+            raise ValueError("it needs a value")
+        return tuple(kind(word) for word in words)
+
     return PrimitiveConstructorSpec(
         nargs="*" if count is None else count,
         metavar="WORD",
-        instance_from_str=lambda words: tuple(kind(word) for word in words),
+        instance_from_str=parse,
         is_instance=lambda value: isinstance(value, tuple),
         str_from_instance=lambda value: [str(item) for item in value or ()],
     )
@@ -228,5 +234,19 @@ def pairs(words: Sequence[str], flag: str, example: str) -> dict[str, str]:
         key, _, value = (part.strip() for part in word.partition("="))
         if not key or not value:
             raise ZvenoError(f"{word!r} is not a pair", element=flag, remedy=f"Write KEY=VALUE, such as {example}")
+        if key in said:
+            raise ZvenoError(f"{key} is given twice", element=flag, remedy="Give every key once")
         said[key] = value
     return said
+
+
+def unused(flags: Mapping[str, Any], needs: str) -> None:
+    """Raise an error if one of the flags was given although the command would ignore it.
+
+    Args:
+        flags: values of flags by name; None, False and () were not given.
+        needs: what makes them apply.
+    """
+    for name, value in flags.items():
+        if value is not None and value is not False and value != ():
+            raise ZvenoError("would be ignored", element=f"--{name}", remedy=f"Leave it out, or {needs}")

@@ -11,6 +11,7 @@ from .options import (
     Box,
     Flag,
     ModelFlags,
+    Number,
     OutputFlags,
     PictureFlags,
     RobotName,
@@ -18,6 +19,7 @@ from .options import (
     Vector,
     Words,
     shown,
+    unused,
 )
 from .output import answer_of, apart, deliver, protect, write_plot, write_report
 
@@ -38,7 +40,7 @@ def plan(
     candidates: int = 5000,
     box: Box = None,
     viewer: Vector = None,
-    half_angle: float = 60.0,
+    half_angle: Number = None,
     ground: Metres = None,
     radius: Metres = None,
     touching: Flag = False,
@@ -68,7 +70,7 @@ def plan(
         candidates: number of random candidates.
         box: lowest and highest corner of the region for the frame, m.
         viewer: position of an instrument that must see the frame's z axis.
-        half_angle: maximum angle between the axis and the direction to the viewer, degrees.
+        half_angle: maximum angle between the axis and the direction to the viewer, degrees; 60 if not given.
         ground: height of the floor, m.
         radius: radius of the links, for clearance, m; 3 % of the reach if not given.
         touching: do not check clearance between links.
@@ -86,15 +88,18 @@ def plan(
     from .model import loaded
 
     protect(output, [robot, existing], reports=True, plot=picture.plot)
+    unused({"half-angle": half_angle if viewer is None else None}, "give --viewer")
+    unused({"radius": radius if touching and ground is None else None}, "give --ground")
     mechanism = loaded(robot, model)
     arm = Robot(mechanism)
     kind = replace(named_measurement(measurement), frame=model.meant, sigma=sigma)
+    cone = np.radians(60.0 if half_angle is None else half_angle)
     options = {
         "parameters": parameters or "all",
         "joint_terms": joint_terms,
         "candidates": candidates,
         "box": None if box is None else (box[:3], box[3:]),
-        "visibility": None if viewer is None else Visibility(viewer, np.radians(half_angle)),
+        "visibility": None if viewer is None else Visibility(viewer, cone),
         "clearance": None if touching and ground is None else Clearance(radius, ground, not touching),
         "margin": margin,
         "rng": rng,

@@ -17,6 +17,7 @@ from .options import (
     OutputFlags,
     Quantities,
     RobotName,
+    unused,
 )
 from .output import answer_of, apart, deliver, protect, say_written, write_plot, write_report
 
@@ -92,18 +93,22 @@ def simulate(
         from .walk import machine_of, walked
 
         plan, machine = machine_of(robot, model)
-        unused = {"q0": q0, "v0": v0, "target": target, "control": () if control == "none" else control}
-        unused |= {"integrator": integrator != "default", "rtol": rtol}
-        unused |= {"joint-friction": joint_friction, "joint-limits": joint_limits}
-        unused |= {"ball-joint": held.ball_joint, "weld": held.weld}
+        refused = {"q0": q0, "v0": v0, "target": target, "control": () if control == "none" else control}
+        refused |= {"integrator": integrator != "default", "rtol": rtol}
+        refused |= {"joint-friction": joint_friction, "joint-limits": joint_limits}
+        refused |= {"ball-joint": held.ball_joint, "weld": held.weld}
         times = {"duration": duration, "step": step, "sample_time": sample_time}
-        walked(machine, plan, gait, steps, uneven, unused, (save, plot), output, times)
+        walked(machine, plan, gait, steps, uneven, refused, (save, plot), output, times)
         return
     machine = Robot(loaded(robot, model))
     mechanism = machine.mechanism
     for name, value in {"gait": None if gait == "default" else gait, "steps": steps, "uneven": uneven}.items():
         if value is not None:
             raise ZvenoError("applies to walks only", element=f"--{name}", remedy="Add --walk")
+    unused({"target": target if control != "pd" else ()}, "add --control pd")
+    adaptive = integrator == "dop853" or (integrator == "default" and not joint_limits)
+    unused({"step": step if adaptive else None}, "add --integrator rk4")
+    unused({"rtol": None if adaptive else rtol}, "use --integrator dop853")
     start = given(mechanism, q0, model)
     law = None
     if control == "hold":

@@ -89,6 +89,7 @@ def problem_of(
                 remedy="Give logs of the same joints",
             )
     _check_apart(given, held_out)
+    _check_torques(given)
     unknown = [name for name in names if name not in robot.mechanism.joint_names]
     if unknown:
         raise unknown_name("joint", unknown[0], robot.mechanism.joint_names)
@@ -166,6 +167,23 @@ def _check_apart(given: Sequence[Log], held_out: Sequence[Log]) -> None:
                     element="validation",
                     remedy="Give other recordings; without any, blocks of the logs are held out in turn",
                 )
+
+
+def _check_torques(given: Sequence[Log]) -> None:
+    """Raise an error if the torque of a joint is the same number in all rows: no sensor answered."""
+    first = next(given[0].blocks()).tau[0]
+    varies = np.zeros(len(first), dtype=bool)
+    for log in given:
+        for part in log.blocks():
+            varies |= (part.tau != first).any(axis=0)
+            if varies.all():
+                return
+    stuck = int(np.flatnonzero(~varies)[0])
+    raise ZvenoError(
+        f"the torque is {first[stuck]:g} in all rows",
+        element=f"joint {given[0].joint_names[stuck]}",
+        remedy="Check its sensor, or leave the joint out of the log",
+    )
 
 
 def _few(names: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ def folds_of(
     for component in components:
         rows = component.group >= 0
         group[problem.posture[rows]] = problem.n_postures + component.group[rows]
-    n_folds = max(2, folds)
+    n_folds = max(2, min(folds, problem.n_postures))
     dealt: list[list[int]] = [[] for _ in range(n_folds)]
     at_places: list[np.ndarray] = []
     for campaign, part in zip(problem.campaigns, problem.parts, strict=True):

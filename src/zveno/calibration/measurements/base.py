@@ -22,6 +22,8 @@ Spelling = tuple[str, Callable[[re.Match[str]], str]]
 """A pattern of column names, and the name meant by a match."""
 Mistake = tuple[str, Callable[[np.ndarray], np.ndarray]]
 """Possible data error in words, and the function (n, n_data) → (n, n_data) that undoes it."""
+SIGMAS = (1e-12, 1e6)
+"""Smallest and largest standard deviation of readings: squares of others leave the range of floating point."""
 KINDS: dict[str, type[Measurement]] = {}
 """Every kind by name: a class is registered when it is defined."""
 
@@ -207,8 +209,11 @@ class Measurement(ABC):
         else:
             given = dict.fromkeys(names, self.sigma)
         for name, value in given.items():
-            if value is not None and not (np.isfinite(value) and value > 0):
-                raise ZvenoError(f"the standard deviation of {name} is {value}", remedy="Give a positive number")
+            if value is not None and not SIGMAS[0] <= value <= SIGMAS[1]:
+                raise ZvenoError(
+                    f"the standard deviation of {name} is {value}",
+                    remedy=f"Give a positive number, {SIGMAS[0]:g} to {SIGMAS[1]:g}",
+                )
         return given
 
     def component_sigma(self) -> np.ndarray:

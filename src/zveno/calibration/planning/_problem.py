@@ -29,6 +29,8 @@ WEAK = 1e-3
 """Assumed information about a place of contact, as a share of that of one posture."""
 SINGULAR = 1e-9
 """Share of the largest singular value below which others are zero."""
+MOST_CANDIDATES = 10**7
+"""Maximum number of random candidates, whose rows are kept in memory."""
 UNDETERMINED = 10.0
 """Standard deviation, rad or sizes of the robot, beyond which a parameter is not determined."""
 
@@ -174,8 +176,10 @@ def _candidates(
 ) -> tuple[np.ndarray, list[str]]:
     robot = rows.robot
     if isinstance(candidates, int | np.integer):
-        if candidates < 1:
-            raise ZvenoError(f"{candidates} candidates are none", element="candidates")
+        if not 1 <= candidates <= MOST_CANDIDATES:
+            raise ZvenoError(
+                f"is {candidates}", element="candidates", remedy=f"Give 1 to {MOST_CANDIDATES} candidates"
+            )
         q, shares = allowed.candidates(int(candidates), np.random.default_rng(seed))
         notes = []
         if len(q) < candidates:

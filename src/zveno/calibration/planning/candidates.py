@@ -17,6 +17,10 @@ AT_LIMITS = 0.4
 """Share of candidates with some joints at the ends of their range, where optimal plans often are."""
 
 
+FARTHEST = 1e6
+"""Coordinates of an instrument that are refused, m."""
+
+
 @dataclass(frozen=True, eq=False)
 class Visibility:
     """Instrument that must see the frame.
@@ -41,8 +45,10 @@ class Visibility:
     def sees(self, T: np.ndarray) -> np.ndarray:
         """Return True for each pose T_world_frame (n, 4, 4) that is seen, (n,)."""
         viewer = np.asarray(self.viewer, dtype=float)
-        if viewer.shape != (3,):
-            raise ShapeError(f"has shape {viewer.shape}", element="viewer", remedy="Give three coordinates, m")
+        if viewer.shape != (3,) or not (abs(viewer) < FARTHEST).all():
+            raise ShapeError(
+                f"is {self.viewer!r:.100}", element="viewer", remedy=f"Give three coordinates below {FARTHEST:g} m"
+            )
         line = viewer - T[:, :3, 3]
         distance = np.linalg.norm(line, axis=1)
         line = line / np.maximum(distance, 1e-12)[:, None]

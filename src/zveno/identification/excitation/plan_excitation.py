@@ -103,6 +103,10 @@ SAMPLES_A_FUNCTION = 10
 """Number of grid states per function of the basis."""
 MOST_UNKNOWNS = 2000
 """Maximum number of unknowns: BFGS keeps a square matrix of them."""
+DURATIONS = (1e-3, 1e6)
+"""Shortest and longest period, s."""
+SIGMAS = (1e-9, 1e9)
+"""Smallest and largest standard deviation of a torque, N·m or N."""
 USUAL_HARMONICS = (5, 15)
 """Smallest and largest default number of harmonics: otherwise one per second, so that the fastest has 1 Hz."""
 RATE = 100.0
@@ -154,11 +158,16 @@ def excitation_problem(
 
 def fourier_basis(duration: float, harmonics: int | None) -> FourierBasis:
     """Return the basis of a period of `duration` seconds."""
-    positive(duration, "duration")
+    if not DURATIONS[0] <= positive(duration, "duration") <= DURATIONS[1]:
+        raise ZvenoError(
+            f"is {duration!r} s", element="duration", remedy=f"Give {DURATIONS[0]:g} to {DURATIONS[1]:g} s"
+        )
     usual = int(np.clip(round(duration), *USUAL_HARMONICS))
     harmonics = usual if harmonics is None else counted(harmonics, "harmonics")
     if harmonics < 2:
         raise ZvenoError("one harmonic cannot begin at rest", element="harmonics", remedy="Give 2 or more")
+    if harmonics > MOST_UNKNOWNS:
+        raise ZvenoError(f"is {harmonics}", element="harmonics", remedy="Give 5 to 15")
     return FourierBasis(float(duration), harmonics)
 
 
@@ -183,8 +192,12 @@ def _sigma(given: ArrayLike, n: int) -> np.ndarray:
         raise ShapeError(
             f"does not fit {n} moving joints", element="torque_sigma", remedy="Give one number, or one per joint"
         ) from None
-    if not (np.isfinite(sigma).all() and (sigma > 0.0).all()):
-        raise ZvenoError("is not positive", element="torque_sigma", remedy="Give standard deviations in N·m or N")
+    if not ((sigma >= SIGMAS[0]) & (sigma <= SIGMAS[1])).all():
+        raise ZvenoError(
+            f"is {given!r:.100}",
+            element="torque_sigma",
+            remedy=f"Give standard deviations of {SIGMAS[0]:g} to {SIGMAS[1]:g} N·m or N",
+        )
     return sigma
 
 

@@ -31,6 +31,8 @@ CELLS = 20
 """Along the longest side of the box, where the size of cells is not given."""
 ORIENTATIONS = 32
 """About 75° apart: enough to tell edges of the workspace from its middle, few enough for a first look."""
+MOST_ORIENTATIONS = 2**16
+"""Maximum number of orientations per position, a degree or two apart."""
 EXACT = 1e-9
 """Tolerated deviation of a given matrix from a rotation."""
 
@@ -187,8 +189,8 @@ def _orientations(problem: IkProblem, given: int | ArrayLike) -> np.ndarray:
     if not problem.task.rotation and not problem.task.axis:
         return np.eye(3)[None]
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
-        if given < 1:
-            raise ShapeError(f"are {given}", element="orientations", remedy="Give at least one")
+        if not 1 <= given <= MOST_ORIENTATIONS:
+            raise ShapeError(f"are {given}", element="orientations", remedy=f"Give 1 to {MOST_ORIENTATIONS}")
         return (spread_directions if problem.task.axis else spread_rotations)(int(given))
     R = np.asarray(given, float)
     if R.shape[-2:] != (3, 3) or R.ndim > 3 or not R.size:

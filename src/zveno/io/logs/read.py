@@ -25,6 +25,8 @@ from .units import UnitsOf, checked_units, unit_factor, unit_words
 if TYPE_CHECKING:
     from ...robot import Robot
 
+RATES = (1e-3, 1e9)
+"""Lowest and highest sampling rate, Hz."""
 _GRIPPER = re.compile(r"finger|gripper|hand|knuckle|claw|jaw", re.IGNORECASE)
 
 
@@ -184,8 +186,12 @@ def _log(tables, mechanism: Mechanism, columns, units, gains, offsets, side, gea
     if side == "motor":
         how = "the robot's transmission" if gears is None else "the gears that are given"
         account.append(f"motors are turned into joints by {how}")
-    if rate is not None and (not np.isfinite(rate) or rate <= 0.0):
-        raise ModelError(f"a rate of {rate} samples per second is not possible", element="rate")
+    if rate is not None and not RATES[0] <= rate <= RATES[1]:
+        raise ModelError(
+            f"a rate of {rate} samples per second is not possible",
+            element="rate",
+            remedy=f"Give {RATES[0]:g} to {RATES[1]:g} Hz",
+        )
     if not chosen.time and rate is None:
         raise ModelError(
             "has no column of time",
