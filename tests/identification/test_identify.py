@@ -156,12 +156,17 @@ def test_bad_arguments_are_refused_in_words(robot, run, arguments, said):
 
 def test_logs_that_hold_too_little_are_refused_in_words(robot):
     t = np.arange(0.0, 0.5, 2e-3)
-    rest = np.zeros((len(t), 6))
+    rest, noise = np.zeros((len(t), 6)), np.random.default_rng(0).normal(size=(5000, 6))
     with pytest.raises(zveno.ZvenoError, match=r"the longest log has 0\.498 s"):
-        robot.identify(identification.Log.of(robot, t, rest, rest))
+        robot.identify(identification.Log.of(robot, t, rest, noise[: len(t)]))
+    with pytest.raises(zveno.ZvenoError, match="samples are 2e-09 s apart"):
+        robot.identify(identification.Log.of(robot, 1e-6 * t, rest, noise[: len(t)]))
     t = np.arange(0.0, 10.0, 2e-3)
     rest = np.zeros((len(t), 6))
     with pytest.raises(zveno.ZvenoError, match="no joint moves"):
-        robot.identify(identification.Log.of(robot, t, rest, rest))
+        robot.identify(identification.Log.of(robot, t, rest, noise))
+    noise[:, 3] = 1.5
+    with pytest.raises(zveno.ZvenoError, match=r"joint joint4: the torque is 1\.5 in all rows"):
+        robot.identify(identification.Log.of(robot, t, rest, noise))
     with pytest.raises(zveno.ZvenoError, match="logs: is empty"):
         robot.identify([])

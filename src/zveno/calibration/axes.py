@@ -21,6 +21,7 @@ from ..report.result import Result
 from ..spatial.rotations import nearest_rotation
 from ..spatial.transforms import inverse, transform
 from ..spatial.vectors import skew
+from .measurements.base import SIGMAS
 
 
 @registered
@@ -216,6 +217,8 @@ def identify_axes(
         raise ShapeError(f"q and g must have shapes (m, n) and (m, 3), got {q.shape} and {g.shape}")
     if not (np.isfinite(q).all() and np.isfinite(g).all()):
         raise ShapeError("joint values and points must be finite")
+    if sigma is not None and not SIGMAS[0] <= sigma <= SIGMAS[1]:
+        raise ZvenoError(f"is {sigma}", element="sigma", remedy=f"Give {SIGMAS[0]:g} to {SIGMAS[1]:g} m")
     n = q.shape[1]
     joint_kinds = ["revolute"] * n if kinds is None else list(kinds)
     joint_names = [f"joint{k}" for k in range(1, n + 1)] if names is None else list(names)

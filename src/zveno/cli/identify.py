@@ -26,7 +26,6 @@ from .options import (
     friction_of,
     several,
     shown,
-    unused,
 )
 from .output import UNUSABLE, Answer, answer_of, deliver, protect, say_written, write_plot, write_report
 
@@ -79,7 +78,6 @@ def identify(
     from .model import loaded
 
     protect(output, [robot, *logs, *validate], reports=True, plot=plot, model=write)
-    unused({"gears": gears if side == "joint" else ()}, "add --side motor")
     if not logs:
         raise ZvenoError("there is no recording", remedy="Give one or several files, such as log.csv")
     machine = Robot(loaded(robot, model))

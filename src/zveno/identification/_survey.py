@@ -28,6 +28,8 @@ SMALLEST_DELAY, DELAY_SHARE = 1.5e-3, 0.01
 of 290 simulated recordings without a delay one seems to have 0.5 % of the period."""
 CERTAIN = 3.0
 """Number of standard errors, from the scatter among blocks, by which a delay must differ from zero."""
+SHORTEST_STEP = 1e-6
+"""Shortest time between samples, s: torques of robots are not sampled faster, and spectra would fill the memory."""
 FEWEST_ROWS = 3.0
 """Number of rows per parameter that a joint shares, below which a log is too short."""
 
@@ -101,6 +103,8 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
     n = problem.mechanism.n_v
     recordings = tuple(map(recording_of, problem.logs))
     steps = [recording.clock.step for recording in recordings]
+    if min(steps) < SHORTEST_STEP:
+        raise ZvenoError(f"samples are {min(steps):.3g} s apart", element="time", remedy="Check the unit of time")
     spectrum = velocity_spectrum(recordings)
     widest = highest_band(recordings)
     band = spectrum.band if problem.band is None else problem.band

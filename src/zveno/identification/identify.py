@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from ..errors import ZvenoError
 from ..fit.threads import in_one_thread
 from ..io.logs.log import Log
 from ..io.results import hash_of
@@ -27,6 +28,7 @@ from .result import Identification
 
 @for_trees
 @in_one_thread
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the error of a fit that breaks down
 def identify(
     robot: RobotFunctions,
     logs: Log | Sequence[Log],
@@ -59,14 +61,20 @@ def identify(
         executor=executor,
     )
     with ProgressBar("identifying", progress) as bar:
-        bar(0, 3)
-        surveyed = survey(problem)
-        bar(1, 3)
-        references = _references(problem)
-        fit = fitted(problem, surveyed, references)
-        bar(2, 3)
-        checked = validated(problem, surveyed, fit, references)
-        bar(3, 3)
+        try:
+            bar(0, 3)
+            surveyed = survey(problem)
+            bar(1, 3)
+            references = _references(problem)
+            fit = fitted(problem, surveyed, references)
+            bar(2, 3)
+            checked = validated(problem, surveyed, fit, references)
+            bar(3, 3)
+        except np.linalg.LinAlgError as error:
+            raise ZvenoError(
+                "the fit broke down: torques and motion do not belong to this robot",
+                remedy="Check the units of time, positions and torques, and the gains",
+            ) from error
     return _result(problem, surveyed, fit, checked)
 
 
