@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import chi2
 
 import zveno
-from zveno.calibration.calibrate import calibrate
+from zveno.calibration._fit.frames import first_frames
+from zveno.calibration._fit.noise import FitOptions, row_sigma
+from zveno.calibration._fit.solve import solve
+from zveno.calibration._fit.state import FitSettings, FitState
+from zveno.calibration.calibrate import STAGES, calibrate
 from zveno.calibration.files import read_dataset
 from zveno.calibration.measurements import Camera, RelativePosition, Sockets
-from zveno.calibration.measurements.datasets import Dataset
+from zveno.calibration.measurements._fit_problem import fit_problem
+from zveno.calibration.measurements.datasets import Dataset, prepared
 
 from .timing import Row
 
@@ -52,6 +59,52 @@ def nested(
                 total[1] += error.rows
     means = {name: (total / rows, unit) for name, (total, rows, unit) in sums.items()}
     return {name: (mean**0.5, unit) for name, (mean, unit) in means.items()} if squared else means
+
+
+def covered(robot: zveno.Robot, campaign: Dataset, parts: np.ndarray) -> tuple[float, float, float]:
+    """Return χ² per component of postures that the fit has not seen, and their share inside 95 % regions without
+    and with the factor of the covariance.
+
+    Frames that only those postures touch are fitted to them and projected out.
+    """
+    total, components, inside = 0.0, 0, []
+    for part in np.unique(parts):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", zveno.ZvenoWarning)
+            campaigns, _ = prepared(campaign.only(parts != part), robot.mechanism)
+            unseen, _ = prepared(campaign.only(parts == part), robot.mechanism)
+            state = FitState(robot, tuple(campaigns), FitSettings(), (), ())
+            for stage in STAGES:
+                state = stage(state)
+        values, known = state.probable.values, state.problem.labelled(state.probable.frames)
+        problem = fit_problem(state.problem.model, unseen)
+        problem = problem.placed(first_frames(problem, values, known=known))
+        new = [one.start + k for one in problem.unknowns if one.label not in known for k in range(len(one.free))]
+        n = len(problem.noise_names)
+        free = FitOptions(tuple(new), np.full(n, 1e-3), np.ones(n, dtype=bool), "none")
+        frames = solve(problem, free, values, problem.frames).frames
+        r, J = problem.evaluate(values, frames)
+        sigma = row_sigma(problem, replace(free, columns=()), state.fit.sigma)
+        r, J = r / sigma, J / sigma[:, None]
+        names = [state.problem.names[column] for column in state.options.columns]
+        slopes = np.zeros((len(r), len(names)))
+        shared = [k for k, name in enumerate(names) if name in problem.names]
+        slopes[:, shared] = J[:, [problem.names.index(names[k]) for k in shared]]
+        V = slopes @ state.fit.covariance() @ slopes.T + np.eye(len(r))
+        U, sizes, _ = np.linalg.svd(J[:, new], full_matrices=False)
+        Q = U[:, sizes > 1e-9 * sizes.max(initial=0.0)]
+        rest = np.eye(len(r)) - Q @ Q.T
+        r, V = rest @ r, rest @ V @ rest
+        for posture in range(problem.n_postures):
+            rows = problem.posture == posture
+            eigenvalues, vectors = np.linalg.eigh(V[np.ix_(rows, rows)])
+            seen = eigenvalues > 1e-6 * eigenvalues[-1]
+            squares = float(np.sum((vectors[:, seen].T @ r[rows]) ** 2 / eigenvalues[seen]))
+            total, components = total + squares, components + int(seen.sum())
+            limit = chi2.ppf(0.95, seen.sum())
+            inside.append((squares < limit, squares < limit * state.covariance_factor))
+    plain, widened = np.mean(inside, axis=0)
+    return total / components, float(plain), float(widened)
 
 
 def sets() -> Iterator[tuple[str, zveno.Robot, Dataset, np.ndarray]]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from benchmarks.calibration_honesty import campaign, judged
+from benchmarks.calibration_real import DATA, covered, sets
 
 import zveno
 from zveno import calibration
@@ -57,3 +58,19 @@ def test_few_places_say_that_they_cannot_tell():
     data = calibration.simulate_dataset(robot, calibration.Sockets(), robot.random(120, 1), groups=groups, rng=1)
     found = calibrate(robot, data, joint_terms=())
     assert any("3 places cannot tell" in note for note in found.notes)
+
+
+@pytest.mark.attack
+@pytest.mark.skipif(not DATA.exists(), reason="the folder of real measurements is not on this machine")
+def test_regions_hold_95_percent_of_real_postures_not_seen():
+    """Of sets of 34 to 114 postures, an eighth is held out in four ways; of sockets, every place.
+
+    One of nine places of panda_2 is worse than all others: fits without it hold a fifth of it.
+    """
+    for name, robot, data, parts in sets():
+        shuffled = [np.random.default_rng(seed).permutation(parts) for seed in range(3)]
+        ways = [parts] if name.startswith("panda") else [parts, *shuffled]
+        chi2, plain, inside = np.mean([covered(robot, data, way) for way in ways], axis=0)
+        print(f"{name}: χ² {chi2:.2f}, {plain:.3f} without the factor, {inside:.3f} with it")
+        assert 0.90 <= inside <= 0.99, name
+        assert plain < inside, name
