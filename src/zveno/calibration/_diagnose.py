@@ -123,16 +123,20 @@ def doubt(problem: FitProblem, base: Solution) -> str:
 
 def doubt_of_fit(problem: FitProblem, base: Solution, whole: Solution) -> str:
     """Return the data error without which the residual of the nominal robot is far smaller than with it, and than
-    that of the fitted one; empty if there is none."""
+    that of the fitted one, or that the fit explains little of a large residual; empty if there is neither."""
     fitted = miss(problem, whole.residual)
     now = min(miss(problem, base.residual), fitted)
     if now < POOR:
         return ""
     cure, best = likely_mistake(problem)
-    if not cure or best > 0.5 * now:
-        return ""
     text = f"the calibrated robot misses the readings by {fitted:.2g} of its size; "
-    text += f"the nominal one would by {best:.2g} if {cure}"
+    noisy = any(part.measurement.sigma is not None for part in problem.parts)  # as stated
+    if cure and best <= 0.5 * now:
+        text += f"the nominal one would by {best:.2g} if {cure}"
+    elif fitted > DOUBTFUL and 2.0 * fitted > miss(problem, base.residual) and not noisy:
+        text += f"no geometry near the nominal one explains them: check {_to_check(problem)}"
+    else:
+        return ""
     warnings.warn(text, ZvenoWarning, stacklevel=3)
     return text
 

@@ -28,6 +28,8 @@ ROUNDING = 1e-9
 """Share of the nominal error by which the corrected one must be larger to be worse: another base changes none."""
 UNRELATED = 1e-6
 """Correlation below which the data do not relate a term to others."""
+UNDETERMINED = "rests on {}, which the data do not determine"
+"""Doubt about a correction where a frame that belongs to it stays where it was first placed."""
 REMEDY = (
     "Measure poses, or several points of the tool; or say what is known: fixed=['tcp'] where the tool is where the "
     "model has it"
@@ -43,6 +45,7 @@ def doubt(
     nominal: np.ndarray,
     q: np.ndarray,
     sets: Collection[str] = (),
+    left: np.ndarray | None = None,
 ) -> str:
     """Report errors that a correction increases in more than `MOST_HARM` of the robots that the data allow; "" if
     none.
@@ -53,16 +56,21 @@ def doubt(
         corrected, nominal: deviations (P,) that the corrected and the nominal robot assume.
         q: postures (n, n_q) over which errors are taken.
         sets: "base" and "tool" if the correction places these.
+        left: twists (n, 6) in world axes that the correction of the estimated robot leaves, as where an arm has too
+            few joints; none if not given.
     """
     T, J = frame_motion(model, frame, q, values, holding_torques(model, q))
     R = T[:, :3, :3]
     drawn = _draws(model, covariance, sets)
     harmed = []
     for part, by_base in enumerate((_base_motions(T[:, :3, 3]), np.tile(np.eye(3), (len(q), 1)))):
-        rows = (R @ J[:, 3 * part : 3 * part + 3]).reshape(3 * len(q), -1)  # in world axes
+        some = slice(3 * part, 3 * part + 3)
+        rows = (R @ J[:, some]).reshape(3 * len(q), -1)  # in world axes
+        kept = np.zeros((3 * len(q), 1)) if left is None else left[:, some].reshape(-1, 1)
+        errors = [rows @ ((values - at)[:, None] + drawn) + off for at, off in ((corrected, kept), (nominal, 0.0))]
         if "base" not in sets:
-            rows = rows - by_base @ np.linalg.lstsq(by_base, rows, rcond=None)[0]
-        sizes = [np.linalg.norm(rows @ ((values - at)[:, None] + drawn), axis=0) for at in (corrected, nominal)]
+            errors = [error - by_base @ np.linalg.lstsq(by_base, error, rcond=None)[0] for error in errors]
+        sizes = [np.linalg.norm(error, axis=0) for error in errors]
         harmed.append(float(np.mean(sizes[0] > (1.0 + ROUNDING) * sizes[1])))
     if max(harmed) <= MOST_HARM:
         return ""

@@ -193,6 +193,9 @@ def calibration_of(state: FitState) -> Calibration:
     by_noise = residuals(problem, good, state.base.residual, state.probable.r, unseen)
     model = problem.model
     parameters = [k for k in options.columns if k < len(model.terms)]
+    undetermined = tuple(problem.names[k] for k in problem.columns_of() if k not in options.columns)
+    if undetermined:
+        notes = (*notes, f"the data do not determine {', '.join(undetermined)}: the value given is arbitrary")
     covariance = whole.covariance()
     noises = [f"{campaign}: {name}" for campaign, name, _ in problem.noise_names]
     shared = [1.0] * len(noises) if options.shared is None else options.shared.tolist()
@@ -215,6 +218,7 @@ def calibration_of(state: FitState) -> Calibration:
         places=tuple(model.terms[k].place for k in parameters),
         covariance=covariance[: len(parameters), : len(parameters)],
         unknowns=problem.labelled(state.probable.frames),
+        undetermined=undetermined,
         unknown_names=tuple(problem.names[k] for k in options.columns if k >= len(model.terms)),
         unknown_std=np.sqrt(np.diag(covariance))[len(parameters) :],
         sigma=dict(zip(noises, whole.sigma.tolist(), strict=True)),

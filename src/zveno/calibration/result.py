@@ -22,8 +22,10 @@ from ..mechanism import Mechanism
 from ..report.description import Description
 from ..report.result import Result
 from ._fit.findings import Error, Outlier, Residuals, ToolMove
-from ._harm import REMEDY, doubt
+from ._harm import REMEDY, UNDETERMINED, doubt
 from ._identifiability import Identifiability
+from ._kinematics import frame_motion
+from ._loads import holding_torques
 from ._output import calibrated_mechanism, text_of
 from ._postures import random_postures
 from .accuracy import AccuracyMap, Prediction, accuracy_map, predict, score
@@ -88,6 +90,8 @@ class Calibration(Result):
         notes: remarks about the data.
         verdict: conclusion in words.
         doubt: reason why the data seem not to belong to the robot; empty if they do.
+        undetermined: displacements of unknown frames that the data do not determine; corrections that rest on them
+            are in doubt.
     """
 
     nominal: Mechanism
@@ -131,6 +135,7 @@ class Calibration(Result):
     verdict: str
     inputs_hash: str
     doubt: str = ""
+    undetermined: tuple[str, ...] = ()
 
     kind = "calibration"
 
@@ -296,14 +301,17 @@ class Calibration(Result):
                 joints have hysteresis; between both sides if None.
         """
         frame, tool, side = self.checked_frame(frame), _checked_tool(tool), self._side(approach)
-        inputs = [self.nominal.checked_q(q_desired)]
-        if (frame, tool) not in self._compensations:
-            self._compensations[frame, tool] = compensation_kernel(self.model, frame, self.deviations, tool)
-        if has_sides(self.model, self.deviations):
-            inputs.append(np.zeros(self.nominal.n_v) if side is None else side)
-        q, status, position, rotation = self._compensations[frame, tool](*inputs)
+        q, status, position, rotation = self._corrected(self.nominal.checked_q(q_desired), frame, tool, side)
         numbers = np.asarray(status).astype(int), np.asarray(position), np.asarray(rotation)
         return Compensation(q, *numbers, self._doubt(frame, tool))
+
+    def _corrected(self, q: np.ndarray, frame: str, tool: str, side: np.ndarray | None) -> tuple[np.ndarray, ...]:
+        """Return the outputs of `compensation_program` at q (..., n_q)."""
+        if (frame, tool) not in self._compensations:
+            self._compensations[frame, tool] = compensation_kernel(self.model, frame, self.deviations, tool)
+        sides = has_sides(self.model, self.deviations)
+        inputs = [np.zeros(self.nominal.n_v) if side is None else side] if sides else []
+        return self._compensations[frame, tool](q, *inputs)
 
     @cached_property
     def _compensations(self) -> dict:
@@ -331,8 +339,13 @@ class Calibration(Result):
         if (frame, tool) not in self._doubts:
             q = random_postures(self.nominal, POSTURES, np.random.default_rng(0))
             values, planned = self.deviations, planned_deviations(self.model, frame, self.deviations, tool)
-            doubtful = doubt(self.model, frame, values, self.deviation_covariance, values, planned, q)
-            self._doubts[frame, tool] = doubtful
+            command = self._corrected(q, frame, tool, None)[0]
+            wanted, _ = frame_motion(self.model, frame, q, planned, np.zeros((len(q), self.nominal.n_v)))
+            got, _ = frame_motion(self.model, frame, command, values, holding_torques(self.model, command))
+            left = np.concatenate([got[:, :3, 3] - wanted[:, :3, 3], _turns(wanted, got)], axis=1)
+            doubtful = doubt(self.model, frame, values, self.deviation_covariance, values, planned, q, left=left)
+            unknown = UNDETERMINED.format(", ".join(self.undetermined)) if self.undetermined else ""
+            self._doubts[frame, tool] = unknown or doubtful
         return self._doubts[frame, tool]
 
     def controller(self, form: str, frame: str | None = None) -> ControllerForm:
@@ -343,6 +356,8 @@ class Calibration(Result):
                 (`calibration.yaml`), "kuka" or "abb" (offsets, base and tool).
             frame: one of those that were measured; the first if None.
         """
+        if self.undetermined:
+            raise ModelError(UNDETERMINED.format(", ".join(self.undetermined)), element=form, remedy=REMEDY)
         values = self.deviations, self.deviation_covariance
         return controller_form(self.model, self.checked_frame(frame), *values, form)
 
@@ -369,6 +384,12 @@ class Calibration(Result):
             lost = f"a model file has no place for {terms}; joint_terms=() gives the best geometry without them"
             warnings.warn(lost, ZvenoWarning, stacklevel=2)
         return write_text(file, text)
+
+
+def _turns(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Return the small rotations from poses to others, both (n, 4, 4), in world axes, (n, 3)."""
+    R = after[:, :3, :3] @ np.swapaxes(before[:, :3, :3], 1, 2)
+    return 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
 
 
 def _checked_tool(tool: str) -> str:
