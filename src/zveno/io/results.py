@@ -47,6 +47,7 @@ HOMES = {
     "Payload": "zveno.identification.payload",
     "MeasurementPlan": "zveno.calibration.planning.result",
     "Configurations": "zveno.ik._whole_body.posture_result",
+    "Closure": "zveno.loops._close",
     "Mobility": "zveno.loops._mobility",
     "Solutions": "zveno.ik.solutions",
     "Walk": "zveno.walking.walk_result",

@@ -3,3 +3,5 @@
 from ..closed_robot import ClosedRobot as ClosedRobot
 from ._mobility import Mobility as Mobility
 from ._mobility import mobility as mobility
+from ._close import Closure as Closure
+from ._close import close as close

@@ -1,0 +1,271 @@
+"""Passive joints from motors, by continuation from a closed state: the branch never changes.
+
+Newton's method alone reaches another branch in a fifth of large moves. Here the motors move along straight lines. The
+tangent predicts a step, Newton's method corrects it, and the step is taken only if the corrections contract and the
+determinant of K keeps its sign: it vanishes where branches meet (Allgower and Georg 1990, 6.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ModelError, ShapeError, unknown_name
+from ..io.results import hash_of, registered
+from ..mechanism.units import velocity_names
+from ..report.description import Description
+from ..report.result import Result
+from ..robot_functions import RobotFunctions
+from .branch import closure_kernel, scaled
+from .selection import Selection, selection
+
+FIRST, SMALLEST = 0.2, 1e-5
+"""First and smallest step, as shares of the way."""
+CONTRACTION = 0.3
+"""Largest ratio of two successive corrections of a step that is taken."""
+PREDICTED = 0.1
+"""Largest first correction of a step that is taken, in scaled coordinates."""
+MOST_STEPS = 2000
+"""Number of steps after which an item is undecided."""
+NEAR_SINGULAR = 0.02
+"""Smallest over largest singular value of K below which a stop counts as singular."""
+
+ClosureStatus = Literal["closed", "singular", "undecided"]
+
+
+@registered
+@dataclass(frozen=True, eq=False, repr=False)
+class Closure(Result):
+    """Closed states for given motor coordinates, on the branch of the start.
+
+    Attributes:
+        q: (..., n_q); where the loops could not be followed to the end, the last closed state.
+        status: of every item: "closed"; "singular", the branch does not lead there: its determinant vanishes on the
+            way, at the edge of the reach; "undecided", the steps became too small or too many elsewhere.
+        reason: sentence for every item that is not closed.
+        share: (...) share of the way that was followed, 1 for closed items.
+        residual: (...) largest |φ| of the independent rows, m or rad.
+        within_limits: (...) True if all joints are within their limits.
+        driven: names of the coordinates that were given.
+        q0: the closed state at which the continuation started, (n_q,).
+        robot_name, inputs_hash: name of the robot, and hash of the inputs.
+    """
+
+    q: np.ndarray
+    status: Any
+    reason: Any
+    share: np.ndarray
+    residual: np.ndarray
+    within_limits: np.ndarray
+    driven: tuple[str, ...]
+    q0: np.ndarray
+    robot_name: str
+    inputs_hash: str
+
+    kind = "closure"
+
+    @property
+    def closed(self) -> np.ndarray:
+        """Boolean array (...) of the items that are closed."""
+        return np.asarray(self.status == "closed")
+
+    @property
+    def summary(self) -> str:
+        """Number of closed items."""
+        words, counts = np.unique(np.asarray(self.status, dtype=str), return_counts=True)
+        parts = ", ".join(f"{n} {word}" for word, n in zip(words, counts, strict=True))
+        return f"{self.robot_name}: {parts}; residual ≤ {np.max(self.residual, initial=0.0):.1e}"
+
+    def describe(self) -> Description:
+        """Describe the result for text, figures and pages."""
+        return Description("Closed loops", self.summary, "good" if self.closed.all() else "warn")
+
+
+def close(
+    robot: RobotFunctions, driven: ArrayLike | Mapping[str, ArrayLike], *, q0: ArrayLike | None = None
+) -> Closure:
+    """Find the closed states of a mechanism with loops for given coordinates of its motors.
+
+    Args:
+        robot: a robot with closed loops.
+        driven: coordinates of the independent motors in the order of `Mobility.driven`, (..., n_driven), or by
+            name, numbers or arrays (...); motors that are not named stay where they are. Idle joints stay too.
+        q0: configuration near the start of the continuation, (n_q,), which decides the branch; by default the
+            model's reference.
+    """
+    chosen = selection(robot.mechanism, q0)
+    if chosen.rank_at_q < len(chosen.rows):
+        raise ModelError(
+            "branches meet at the start, so that none is meant",
+            element=robot.name,
+            remedy="Give q0=, a state beside the singular one",
+        )
+    names, targets = _targets(robot, chosen, driven)
+    shape = targets.shape[:-1]
+    start = chosen.q[_coordinates(robot, chosen)]
+    state = _Follower(robot, chosen).follow(targets.reshape(-1, len(names)) - start)
+    statuses = state.status.reshape(shape)
+    q = state.q.reshape(*shape, robot.n_q)
+    reasons = np.array(
+        [
+            "" if word == "closed" else f"stopped at {share:.2%} of the way: {_WHY[word]}"
+            for word, share in zip(state.status, state.share, strict=True)
+        ],
+        dtype=object,
+    ).reshape(shape)
+    return Closure(
+        q=q,
+        status=statuses if shape else str(statuses[()]),
+        reason=reasons if shape else str(reasons[()]),
+        share=state.share.reshape(shape),
+        residual=state.residual.reshape(shape),
+        within_limits=((q >= robot.lower - 1e-12) & (q <= robot.upper + 1e-12)).all(axis=-1),
+        driven=names,
+        q0=chosen.q,
+        robot_name=robot.name,
+        inputs_hash=hash_of(robot.mechanism.fingerprint, chosen.q, targets),
+    )
+
+
+_WHY = {
+    "singular": "the branch turns back there, because the motors' coordinates are at the edge of their reach",
+    "undecided": "the steps became too small or too many",
+}
+
+
+def _coordinates(robot: RobotFunctions, chosen: Selection) -> np.ndarray:
+    """Return the entries of q of the driven velocities; raise for joints with quaternions."""
+    mechanism = robot.mechanism
+    entries = np.full(mechanism.n_v, -1)
+    for name in mechanism.joint_names:
+        at_q, at_v = mechanism.q_slices[name], mechanism.v_slices[name]
+        if at_q.stop - at_q.start == at_v.stop - at_v.start:
+            entries[at_v] = range(mechanism.n_q)[at_q]
+    for k in chosen.driven:
+        if entries[k] < 0:
+            raise ModelError(
+                "is driven and has a quaternion, which continuation does not follow",
+                element=f"joint {velocity_names(mechanism)[k]}",
+                remedy="Split it into single joints, or leave it out of the motors",
+            )
+    return entries[chosen.driven]
+
+
+def _targets(
+    robot: RobotFunctions, chosen: Selection, driven: ArrayLike | Mapping[str, ArrayLike]
+) -> tuple[tuple[str, ...], np.ndarray]:
+    names = tuple(velocity_names(robot.mechanism)[k] for k in chosen.driven)
+    if isinstance(driven, Mapping):
+        for name in driven:
+            if name not in names:
+                raise unknown_name("driven coordinate", name, names)
+        start = dict(zip(names, chosen.q[_coordinates(robot, chosen)], strict=True))
+        columns = [np.asarray(driven.get(name, start[name]), dtype=float) for name in names]
+        targets = np.stack(np.broadcast_arrays(*columns), axis=-1) if columns else np.zeros(0)
+    else:
+        targets = np.asarray(driven, dtype=float)
+        if targets.ndim == 0 or targets.shape[-1] != len(names):
+            raise ShapeError(
+                f"must have {len(names)} numbers in the last axis, got shape {targets.shape}",
+                element="driven",
+                remedy="Order: " + ", ".join(names),
+            )
+    if not np.isfinite(targets).all():
+        raise ShapeError("must be finite", element="driven")
+    return names, targets
+
+
+@dataclass(frozen=True)
+class _Followed:
+    q: np.ndarray
+    status: np.ndarray
+    share: np.ndarray
+    residual: np.ndarray
+
+
+class _Follower:
+    """Continuation of a batch in the dependent coordinates of a selection."""
+
+    def __init__(self, robot: RobotFunctions, chosen: Selection):
+        self.robot, self.chosen = robot, chosen
+        self.kernel = closure_kernel(robot.mechanism)
+        self.scale = scaled(robot.mechanism)
+
+    def equations(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return φ (s, r) of the independent rows, K (s, r, r) and ∂φ/∂(driven) (s, r, n_driven), all scaled."""
+        rows, chosen, scale = self.chosen.rows, self.chosen, self.scale
+        value, J = self.kernel(np.ascontiguousarray(q))
+        J = J[:, rows] / scale.lengths[rows][:, None]
+        K = J[:, :, chosen.dependent] * scale.columns[chosen.dependent]
+        return value[:, rows] / scale.lengths[rows], K, J[:, :, chosen.driven]
+
+    def moved(self, q: np.ndarray, driven: Any, dependent: np.ndarray) -> np.ndarray:
+        """Return q after changes of the driven coordinates and scaled changes of the dependent ones."""
+        change = np.zeros((len(q), self.robot.n_v))
+        change[:, self.chosen.driven] = driven
+        change[:, self.chosen.dependent] = dependent * self.scale.columns[self.chosen.dependent]
+        return self.robot.integrate(q, change)
+
+    def follow(self, way: np.ndarray) -> _Followed:
+        """Follow straight lines of the driven coordinates from the start, (s, n_driven) long."""
+        count = len(way)
+        q = np.tile(self.chosen.q, (count, 1))
+        t, h = np.zeros(count), np.full(count, FIRST)
+        going = np.flatnonzero(abs(way).max(axis=1, initial=0.0) > 0)
+        t[np.setdiff1d(np.arange(count), going)] = 1.0
+        sign = np.linalg.slogdet(self.equations(self.chosen.q[None])[1])[0][0]
+        for _ in range(MOST_STEPS):
+            if not len(going):
+                break
+            dt = np.minimum(h[going], 1.0 - t[going])
+            step = way[going] * dt[:, None]
+            _, K, D = self.equations(q[going])
+            onward = self.moved(q[going], step, -_solved(K, (D @ step[..., None])[..., 0]))
+            sizes = []
+            for _ in range(3):
+                value, K, _ = self.equations(onward)
+                correction = -_solved(K, value)
+                onward = self.moved(onward, 0.0, correction)
+                sizes.append(abs(correction).max(axis=1, initial=0.0))
+            with np.errstate(invalid="ignore"):
+                good = (sizes[0] < PREDICTED) & (sizes[1] <= CONTRACTION * sizes[0] + 1e-13)
+                good &= (sizes[2] <= CONTRACTION * sizes[1] + 1e-13) & (sizes[2] < 1e-6)
+                good &= np.linalg.slogdet(np.nan_to_num(K))[0] == sign
+            taken = going[good]
+            q[taken], t[taken] = onward[good], np.where(dt[good] >= 1.0 - t[taken], 1.0, t[taken] + dt[good])
+            h[going] = np.where(good, 1.7 * h[going], 0.4 * h[going])
+            going = going[(t[going] < 1.0) & (h[going] > SMALLEST)]
+        return self._judged(q, t)
+
+    def _judged(self, q: np.ndarray, t: np.ndarray) -> _Followed:
+        """Polish the states that arrived by Newton steps, and judge why the others stopped."""
+        if not len(q):
+            return _Followed(q, np.array([], dtype=object), t, t)
+        for _ in range(2):
+            value, K, _ = self.equations(q)
+            q = np.where((t >= 1.0)[:, None], self.moved(q, 0.0, -_solved(K, value)), q)
+        value, K, _ = self.equations(q)
+        s = np.linalg.svd(K, compute_uv=False)
+        margin = s[:, -1] / s[:, 0] if s.shape[1] else np.ones(len(q))
+        reference = np.linalg.svd(self.equations(self.chosen.q[None])[1][0], compute_uv=False)
+        near = NEAR_SINGULAR * min(1.0, reference[-1] / reference[0] * 10.0) if len(reference) else 0.0
+        stopped = np.where(margin < near, "singular", "undecided")
+        status = np.where(t >= 1.0, "closed", stopped).astype(object)
+        lengths = self.scale.lengths[self.chosen.rows]
+        return _Followed(q, status, t, abs(value * lengths).max(axis=1, initial=0.0))
+
+
+def _solved(K: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return K⁻¹ b for stacks (s, n, n) and (s, n); NaN where K is singular."""
+    try:
+        return np.linalg.solve(K, b[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        x = np.full_like(b, np.nan)
+        for k in range(len(K)):
+            if np.isfinite(K[k]).all() and np.linalg.matrix_rank(K[k]) == K.shape[1]:
+                x[k] = np.linalg.solve(K[k], b[k])
+        return x
