@@ -33,7 +33,14 @@ def every_result(directory: Path) -> dict[str, zveno.Result]:
     dog = zveno.load("quadruped")
     bent = {name: 0.6 if "pitch" in name else -1.2 for name in dog.joint_names if name.endswith(("pitch", "knee"))}
     paws = [name for name in dog.frame_names if name.endswith("_foot")]
+    slider = robot.mechanism  # its tool slides along a line of the base
+    guide = zveno.Loop("tool", slider.links[0].name, ("y",))
+    slider = zveno.Robot(
+        zveno.edit.rebuilt(slider, loops=[guide], motors=slider.joint_names[:1], reference=[0.5, -1])
+    )
     found = [
+        zveno.loops.mobility(slider),
+        zveno.loops.close(slider, [[0.5], [0.6]]),
         walking.simulate_walk(dog, paws, dog.pack(bent), walking.StaticGait(steps=1), duration=0.05),
         puma.ik(puma.forward_kinematics(puma.random((), 2))),
         puma.ik(puma.forward_kinematics(puma.random((), 2))).prove(),

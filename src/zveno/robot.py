@@ -37,11 +37,12 @@ def load(name_or_path: str | PathLike[str] | Any, *, snap: bool | None = None, f
 
     Args:
         name_or_path: a built-in such as "puma560"; a path to a .urdf, .xacro, .xml (MJCF or URDF), .toml (DH table)
-            or .ets (elementary transforms) file; elementary transforms as text, "Rz(q1) Tx(0.3) Rz(q2)"; a name in
-            the package robot_descriptions, "panda_description"; or a `pinocchio.Model` or `mujoco.MjModel`.
+            or .ets (elementary transforms) file, or .yaml (loops and motors of the URDF beside it); elementary
+            transforms as text, "Rz(q1) Tx(0.3) Rz(q2)"; a name in the package robot_descriptions,
+            "panda_description"; or a `pinocchio.Model` or `mujoco.MjModel`.
         snap: if True, replace rounded angles such as 1.5708 by the exact multiple of 15°. By default only
             hand-typed tables are snapped; for other files such angles are listed in the mechanism's notes.
-        format: "urdf", "xacro", "mjcf", "dh" or "elementary"; needed only if the suffix is ambiguous.
+        format: "urdf", "xacro", "mjcf", "dh", "elementary" or "gepetto"; needed only if the suffix is ambiguous.
     """
     from .io.load import load_mechanism
 

@@ -145,9 +145,9 @@ def test_fixed_and_floating_joints_need_no_axis():
 
 def test_notes_tell_what_was_left_out():
     text = ARM.replace("<dynamics damping", '<dynamics mu="3" damping').replace(
-        "</robot>", '<loop_joint name="l"/><gazebo reference="base"/></robot>'
+        "</robot>", '<camera_joint name="l"/><gazebo reference="base"/></robot>'
     )
-    assert parse_urdf(text).notes == ("attributes not read: dynamics mu (1×)", "sections not read: loop_joint")
+    assert parse_urdf(text).notes == ("attributes not read: dynamics mu (1×)", "sections not read: camera_joint")
     assert "length 2," in parse_urdf(joint_text("continuous", '<axis xyz="0 0 2"/>')).notes[0]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .model import given, loaded
 from .options import (
     MODEL,
@@ -16,6 +18,9 @@ from .options import (
     RobotName,
 )
 from .output import Answer, deliver, protect, say_written
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
 
 
 def info(
@@ -39,12 +44,36 @@ def info(
     protect(output, [robot], plot=picture.plot)
     mechanism = loaded(robot, model)
     facts = summary(mechanism)
+    if mechanism.loops:
+        facts["mobility"] = _mobility(mechanism)
     q_drawn = given(mechanism, q, model)
     frame = model.meant or default_frame_name(mechanism)
     if frame is not None:
         mechanism.frame(frame)
     _draw(mechanism, q_drawn, picture, [] if frame is None else [frame])
     deliver(Answer(lambda: facts, lambda console: print_info(console, mechanism, facts, model.deg)), output)
+
+
+def _mobility(mechanism: Mechanism) -> dict[str, object]:
+    """Mobility of a mechanism with closed loops, as plain data."""
+    from ..loops import mobility
+    from ..robot import Robot
+
+    result = mobility(Robot(mechanism))
+    text = result.summary.removeprefix(f"{mechanism.name}: ")
+    for title, names in (("idle", result.idle), ("redundant", result.redundant_rows)):
+        text += f"; {title}: {', '.join(names)}" if names else ""
+    return {
+        "status": result.status,
+        "reason": result.reason,
+        "mobility": result.mobility,
+        "driven": list(result.driven),
+        "idle": list(result.idle),
+        "dependent": list(result.dependent),
+        "redundant_rows": list(result.redundant_rows),
+        "q": result.q.tolist(),
+        "text": text,
+    }
 
 
 def fk(

@@ -38,6 +38,10 @@ and `"pseudo"` makes it document 000's ∫ r rᵀ dm there.
 with `name`, `link` and `at` are further frames. `transmission` is the matrix of motor velocities over joint
 velocities, by rows, where joints are coupled. `notes` is a list of remarks kept with the mechanism.
 
+`[[loop]]` entries with the frames `frame` and `other` close loops; `locked` is "point" (the default), "hinge",
+"weld" or a list of directions, as in `zveno.Loop`. `motors` lists the driven joints, and `[reference]` gives
+coordinates of joints in a closed configuration.
+
 Angles within 1e-5 rad of a multiple of 15° are taken to be that multiple and listed in the mechanism's notes;
 `snap = false` in the file, or `snap=False`, keeps them as typed.
 """
@@ -53,7 +57,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, ZvenoError
-from ..mechanism import DEFAULT_GRAVITY, JOINT_TYPES, Drive, Frame, Joint, Limits, Link, Mechanism, assemble
+from ..mechanism import DEFAULT_GRAVITY, JOINT_TYPES, Drive, Frame, Joint, Limits, Link, Loop, Mechanism, assemble
 from ..mechanism.plausibility import warn_about_inertia
 from ..spatial import inertia
 from ..spatial.rotations import elementary as rotation
@@ -69,6 +73,7 @@ INERTIA_FORMS = ("center", "frame", "pseudo")
 _TOP = (
     *("name", "source", "convention", "unit", "angle", "snap", "base", "tool", "gravity"),
     *("transmission", "notes", "base_link", "joint", "frame"),
+    *("loop", "motors", "reference"),
 )
 _INERTIA = ("mass", "center_of_mass", "inertia", "inertia_about")
 _ROW = (
@@ -193,6 +198,8 @@ class _Reader:
         frames = [self._frame(entry.only("name", "link", "at")) for entry in top.tables("frame", "frame")]
         if "tool" in top:
             frames.append(Frame("tool", self.links[-1].name, self._transform(top, "tool")))
+        loops = [self._loop(entry.only("frame", "other", "locked")) for entry in top.tables("loop", "loop")]
+        motors = top.texts("motors") if "motors" in top else None
         n_v = sum(joint.type.n_v for joint in self.joints)
         try:
             return assemble(
@@ -203,7 +210,10 @@ class _Reader:
                 gravity=top.numbers("gravity", (3,), list(DEFAULT_GRAVITY)),
                 transmission=top.matrix("transmission", n_v) if "transmission" in top else None,
                 source=top.text("source", str(top.file) if top.file is not None else "Denavit–Hartenberg table"),
-                notes=[*self._remarks(), *self.notes],
+                notes=[*top.texts("notes"), *self.notes],
+                loops=loops,
+                motors=motors,
+                reference=self._reference() if "reference" in top else None,
             )
         except ZvenoError as error:
             raise error.located(file=top.file) from None
@@ -303,8 +313,19 @@ class _Reader:
     def _frame(self, entry: Table) -> Frame:
         return Frame(entry.text("name"), entry.text("link", self.links[-1].name), self._transform(entry, "at"))
 
-    def _remarks(self) -> list[str]:
-        remarks = self.top.values.get("notes", [])
-        if not isinstance(remarks, list) or not all(isinstance(remark, str) for remark in remarks):
-            raise self.top.error("it is not a list of texts", "notes")
-        return remarks
+    def _loop(self, entry: Table) -> Loop:
+        locked = (
+            entry.texts("locked") if isinstance(entry.values.get("locked"), list) else entry.text("locked", "point")
+        )
+        try:
+            return Loop(
+                entry.text("frame"), entry.text("other"), tuple(locked) if isinstance(locked, list) else locked
+            )
+        except ZvenoError as error:
+            raise error.located(file=self.top.file) from None
+
+    def _reference(self) -> dict[str, object]:
+        """Closed configuration by joint name, in the units of the file."""
+        table = self.top.table("reference")
+        lengths = {joint.name for joint in self.joints if joint.type.kind == "prismatic"}
+        return {name: table.quantity(name, "length" if name in lengths else "angle") for name in table.values}

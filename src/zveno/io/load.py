@@ -22,6 +22,7 @@ FORMATS: dict[str, tuple[str, ...]] = {
     "mjcf": (".mjcf",),
     "dh": (".toml",),
     "elementary": (".ets", ".txt"),
+    "gepetto": (".yaml", ".yml"),
 }
 """Formats and their suffixes; `.xml` is MJCF or URDF by its root element. A format is the name of its module here,
 and of the function `read_…` in it.
@@ -40,11 +41,12 @@ def load_mechanism(
     Args:
         name_or_path: a built-in name (`"puma560"`; a generator with its arguments, `"chain(10)"`), the path of a
             .urdf, .xacro (with arguments: `"arm.xacro name:=value"`), .xml (MJCF or URDF), .toml (DH), .ets or
-            .txt (elementary transforms) file, elementary transforms themselves (`"Rz(q1) Tx(1)"`), a name of the
-            package robot_descriptions (`"panda_description"`); or a `pinocchio.Model` or `mujoco.MjModel`.
+            .txt (elementary transforms), .yaml (loops and motors of the URDF beside it) file, elementary transforms
+            themselves (`"Rz(q1) Tx(1)"`), a name of the package robot_descriptions (`"panda_description"`); or a
+            `pinocchio.Model` or `mujoco.MjModel`.
         snap: True to make angles near a multiple of 15° exact; None follows the format: True for tables and
             elementary transforms, False for URDF and MJCF.
-        format: "urdf", "xacro", "mjcf", "dh" or "elementary", if the suffix does not determine it.
+        format: "urdf", "xacro", "mjcf", "dh", "elementary" or "gepetto", if the suffix does not determine it.
     """
     if format is not None and format not in FORMATS:
         raise unknown_name("format", format, FORMATS)

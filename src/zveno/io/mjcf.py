@@ -39,7 +39,7 @@ from .mjcf_extras import (
     notes_on_omissions,
     spring_of,
 )
-from .mjcf_loops import loops_of
+from .mjcf_loops import loops_of, motors_of, reference_of
 from .near_exact import AngleKeeper, tidy_rotation, tidy_vector
 
 _UNNAMED_MODEL = "MuJoCo Model"
@@ -89,6 +89,10 @@ def _mechanism(model, name: str, source: str, snap: bool, notes: list[str]) -> M
     links, joints = _tree(model, link_names, joint_names, taken, angles, mimics)
     frames = _frames(model, link_names, taken, angles, notes)
     ends, loops = loops_of(model, link_names, taken.unique, notes)
+    driving: dict[str, Any] = {}
+    if loops:
+        own = {name: j for j, name in enumerate(joint_names) if j not in mimics}
+        driving = {"motors": motors_of(model, own, notes), "reference": reference_of(model, own, notes)}
     notes = [*notes, *notes_on_omissions(model, link_names, joint_names), *angles.notes()]
     no_gravity = model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     return assemble(
@@ -100,6 +104,7 @@ def _mechanism(model, name: str, source: str, snap: bool, notes: list[str]) -> M
         gravity=np.zeros(3) if no_gravity else model.opt.gravity,
         source=source,
         notes=notes,
+        **driving,
     )
 
 

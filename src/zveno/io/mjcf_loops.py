@@ -1,4 +1,7 @@
-"""Closed loops of an MJCF model: its equality constraints `connect` and `weld` between two bodies or sites."""
+"""Closed loops of an MJCF model: its equality constraints `connect` and `weld` between two bodies or sites.
+
+Joints with an actuator are the motors of a model with loops, and its first keyframe is the closed reference.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from ..mechanism import Frame, Loop
 from ..spatial.rotations import from_quaternion
 from ..spatial.transforms import transform
 from .mjcf_compile import mujoco_module
+from .mjcf_extras import actuators_by_joint
 
 
 def loops_of(
@@ -45,6 +49,26 @@ def loops_of(
         frames += ends
         loops.append(Loop(ends[0].name, ends[1].name, joint))
     return frames, loops
+
+
+def motors_of(model: Any, joints: dict[str, int], notes: list[str]) -> list[str] | None:
+    """Return the joints that actuators drive, from joint numbers by name; None if the model has no actuator."""
+    if not model.nu:
+        return None
+    driven = actuators_by_joint(model)
+    others = model.nu - sum(map(len, driven.values()))
+    if others:
+        notes.append(f"{others} actuator(s) act on tendons or sites: the joints they move do not count as driven")
+    return [name for name, j in joints.items() if j in driven]
+
+
+def reference_of(model: Any, joints: dict[str, int], notes: list[str]) -> dict[str, np.ndarray]:
+    """Return the coordinates by joint name that the model means to be closed: its first keyframe, or qpos0."""
+    if model.nkey:
+        notes.append(f"keyframe {model.key(0).name or 0}: the reference configuration of the loops")
+    qpos = model.key_qpos[0] if model.nkey else model.qpos0
+    ends = [*model.jnt_qposadr[1:], model.nq]
+    return {name: np.array(qpos[model.jnt_qposadr[j] : ends[j]]) for name, j in joints.items()}
 
 
 def _between_sites(mujoco, model, e: int) -> bool:

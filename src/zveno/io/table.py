@@ -102,6 +102,13 @@ class Table:
         self._check_list(values, lengths, key)
         return np.array([self._number(value, key) for value in values])
 
+    def texts(self, key: str) -> list[str]:
+        """Return a list of texts; an empty one if it is missing."""
+        values = self.values.get(key, [])
+        if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+            raise self.error("it is not a list of texts", key)
+        return values
+
     def matrix(self, key: str, n: int) -> np.ndarray:
         """Return (n, n) finite numbers from a list of rows."""
         rows = self._get(key, _MISSING)

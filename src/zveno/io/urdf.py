@@ -6,7 +6,8 @@ writer (`Mechanism.extras`); meshes and `package://` addresses are never opened.
 
 Beyond standard URDF the reader supports the writer's extensions, which keep every mechanism: joint types `helical`
 (attribute `pitch`, metres per radian), `universal` (`<axis>` and `<axis2>`) and `spherical`; lists of numbers in
-limits and dynamics of joints with several coordinates; `offset` in `<dynamics>`; `<gravity xyz="…"/>`; and Drake's
+limits and dynamics of joints with several coordinates; `offset` in `<dynamics>`; `<gravity xyz="…"/>`; loops,
+motors and the closed reference (`zveno.io.urdf_loops`); and Drake's
 `<drake:rotor_inertia value="…"/>` and `<drake:gear_ratio value="…"/>` of an actuator.
 """
 
@@ -24,12 +25,17 @@ from ..spatial import inertia
 from .files import read_bytes
 from .urdf_extras import extras_of
 from .urdf_joints import read_joint
+from .urdf_loops import LOOP_SECTIONS, loops_of, motors_of, reference_of
 from .urdf_reading import Reading, number, numbers, where
 from .urdf_transmissions import gears
 from .xml import Element, parse_xml
 
 _FOREIGN_SECTIONS = ("gazebo", "ros2_control")
-_KNOWN_SECTIONS = ("link", "joint", "gravity", "material", "transmission", "sensor", *_FOREIGN_SECTIONS)
+_KNOWN_SECTIONS = (
+    *("link", "joint", "gravity", "material", "transmission", "sensor"),
+    *LOOP_SECTIONS,
+    *_FOREIGN_SECTIONS,
+)
 _OTHER_ROOTS = {
     "mujoco": ("this is an MJCF model", "Read it with read_mjcf, or with zveno.load"),
     "sdf": ("this is an SDF model", "Export the robot as URDF from the tool that wrote it"),
@@ -87,10 +93,16 @@ def _assembled(reading: Reading, root: Element, file: object) -> Mechanism:
     gravity = root.only("gravity", "robot")
     unknown = sorted({child.tag for child in root.children}.difference(_KNOWN_SECTIONS))
     sections = [f"sections not read: {', '.join(unknown)}"] if unknown else []
+    frames, loops = loops_of(root, {link.name for link in links})
+    motors = motors_of(root, gear_by_joint, joints) if loops else None
     return assemble(
         root.attributes.get("name") or Path(str(file)).stem,
         links,
         joints,
+        frames,
+        loops=loops,
+        motors=motors,
+        reference=reference_of(root),
         gravity=DEFAULT_GRAVITY if gravity is None else numbers(gravity, "xyz", "robot", counts=(3,)),
         source=str(file),
         extras=extras_of(root),

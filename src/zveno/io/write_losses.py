@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import ZvenoWarning, first_of
-from ..mechanism import Mechanism
+from ..mechanism import Loop, Mechanism
 
 _SHOWN = 8
 """Number of names that a warning lists."""
@@ -23,13 +23,16 @@ def warn_about_losses(mechanism: Mechanism, format: str, losses: Sequence[str]) 
         warnings.warn(f"{mechanism.name}: {format} cannot hold {'; '.join(losses)}", ZvenoWarning, stacklevel=4)
 
 
-def coupling_losses(mechanism: Mechanism, transmission_held: bool = False) -> list[str]:
+def coupling_losses(
+    mechanism: Mechanism, transmission_held: bool = False, loops_held: Sequence[Loop] = ()
+) -> list[str]:
     """List closed loops, springs and limits of ball joints, and a transmission's coupling matrix unless held."""
     coupled = mechanism.transmission is not None and not transmission_held
     matrix = ["the coupling matrix of the transmission"] if coupled else []
     springs = listed("the springs of", [joint.name for joint in mechanism.joints if joint.spring is not None])
     angles = listed("the limits of", [joint.name for joint in mechanism.joints if np.isfinite(joint.limits.angle)])
-    return matrix + [loop.label for loop in mechanism.loops] + springs + angles
+    lost = [loop.label for loop in mechanism.loops if loop not in loops_held]
+    return matrix + lost + springs + angles
 
 
 def extra_losses(mechanism: Mechanism) -> list[str]:

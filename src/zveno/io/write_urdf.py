@@ -21,6 +21,7 @@ from ..spatial.rotations import to_rpy
 from .files import write_text
 from .urdf_extras import element_of
 from .urdf_joints import JOINT_KINDS, axis_tag
+from .urdf_loops import type_of
 from .urdf_transmissions import DRAKE
 from .write_losses import coupling_losses, warn_about_losses
 
@@ -39,7 +40,8 @@ def to_urdf(mechanism: Mechanism) -> str:
     """Return the text of a URDF file that `read_urdf` reads as the same mechanism.
 
     Coordinates keep their order, and links and frames their poses by name; extra links appear as described above.
-    A `ZvenoWarning` names the losses: the coupling matrix of a transmission, closed loops, first
+    Closed loops become
+    `<loop_joint>` elements. A `ZvenoWarning` names the losses: the coupling matrix of a transmission, first
     moments without mass, position limits of continuous joints.
     """
     writer = _Writer(mechanism)
@@ -50,6 +52,7 @@ def to_urdf(mechanism: Mechanism) -> str:
     for frame in mechanism.frames:
         writer.link(Link(frame.name, inertia_given=False))
         writer.fixed(writer.fresh_joint(f"{frame.name}_fixed"), frame.link, frame.name, frame.T_link_frame)
+    writer.loops(mechanism)
     if mechanism.gravity.tolist() != list(DEFAULT_GRAVITY):
         writer.add(writer.robot, "gravity", xyz=numbers(mechanism.gravity))
     writer.robot.extend([element_of(extra) for extra in mechanism.extras if not extra.link and not extra.joint])
@@ -63,7 +66,7 @@ class _Writer:
         self.robot = ElementTree.Element("robot", name=checked_name(mechanism.name))
         self.links = set(mechanism.frame_names)
         self.joints = {joint.name for joint in mechanism.joints}
-        self.losses = coupling_losses(mechanism)
+        self.losses = coupling_losses(mechanism, loops_held=mechanism.loops)
         self.extras: dict[tuple[str, str], list[ElementTree.Element]] = {}
         for extra in mechanism.extras:
             self.extras.setdefault((extra.link, extra.joint), []).append(element_of(extra))
@@ -120,6 +123,22 @@ class _Writer:
         transmissions = [extra for extra in extras if extra.tag == "transmission"]
         self.robot.extend(transmissions)
         return transmissions
+
+    def loops(self, mechanism: Mechanism):
+        """Write loops, motors and the closed reference; the ends of a loop are links of the file."""
+        for loop in mechanism.loops:
+            kind = type_of(loop)
+            how = {"locked": " ".join(loop.locked)} if kind is None else {"type": kind}
+            element = self.add(self.robot, "loop_joint", name=f"{loop.frame}_{loop.other}", **how)
+            self.add(element, "link1", link=loop.frame)
+            self.add(element, "link2", link=loop.other)
+            if kind == "revolute":
+                self.add(element, "axis", xyz="0 0 1")
+        for name in mechanism.motors or ():
+            self.add(self.robot, "motor", joint=name)
+        if mechanism.reference is not None:
+            for name, q in mechanism.unpack(mechanism.reference).items():
+                self.add(self.robot, "reference", joint=name, q=numbers(q))
 
     def fixed(self, name: str, parent: str, child: str, T: np.ndarray):
         self.placed(name, "fixed", parent, child, T)

@@ -1,8 +1,8 @@
 """Passive joints from motors, by continuation from a closed state: the branch never changes.
 
-Newton's method alone reaches another branch in a fifth of large moves. Here the motors move along straight lines. The
-tangent predicts a step, Newton's method corrects it, and the step is taken only if the corrections contract and the
-determinant of K keeps its sign: it vanishes where branches meet (Allgower and Georg 1990, 6.1).
+Newton's method alone reaches another branch in a fifth of large moves. Here the motors move along straight lines.
+The tangent predicts a step, Newton's method corrects it, and the step is taken only if the corrections contract and
+the determinant of K keeps its sign: it vanishes where branches meet (Allgower and Georg 1990, 6.1).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def close(
         reason=reasons if shape else str(reasons[()]),
         share=state.share.reshape(shape),
         residual=state.residual.reshape(shape),
-        within_limits=((q >= robot.lower - 1e-12) & (q <= robot.upper + 1e-12)).all(axis=-1),
+        within_limits=np.asarray(((q >= robot.lower - 1e-12) & (q <= robot.upper + 1e-12)).all(axis=-1)),
         driven=names,
         q0=chosen.q,
         robot_name=robot.name,

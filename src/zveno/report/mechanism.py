@@ -53,6 +53,10 @@ def summary(mechanism: Mechanism) -> dict[str, Any]:
         "joints": [joint_summary(mechanism, joint) for joint in mechanism.joints],
         "frames": [{"name": frame.name, "link": frame.link} for frame in mechanism.frames],
         "coupled_drives": mechanism.transmission is not None,
+        "loops": [
+            {"frame": loop.frame, "other": loop.other, "locked": list(loop.locked)} for loop in mechanism.loops
+        ],
+        "motors": None if mechanism.motors is None else list(mechanism.motors),
         "notes": list(mechanism.notes),
         "links_without_inertia": list(links_without_inertia(mechanism)),
         "impossible_inertias": impossible_loads(mechanism),
@@ -297,6 +301,12 @@ def _facts_table(facts: dict[str, Any]) -> Table:
         ("gravity", " ".join(short(g) for g in facts["gravity"]) + " m/s²"),
         ("source", facts["source"] or "not given"),
     ]
+    if facts["loops"]:
+        loops = [f"{loop['frame']}–{loop['other']} ({' '.join(loop['locked'])})" for loop in facts["loops"]]
+        rows.insert(1, ("loops", _shorten_list(loops)))
+        rows.insert(2, ("motors", "not named" if facts["motors"] is None else _shorten_list(facts["motors"])))
+    if "mobility" in facts:
+        rows.insert(3, ("mobility", facts["mobility"]["text"]))
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(style="dim")
     table.add_column(overflow="fold")
