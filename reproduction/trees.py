@@ -168,6 +168,7 @@ def _torques(tree: Mechanism) -> list[Row]:
     def absolute(**misprint) -> np.ndarray:
         return theirs.absolute_torques(tree, Q, V, A, Reading(**misprint))
 
+    outside = error(body(own_outside_turn=True), computed)
     last_child = error(absolute(sum_stops_early=True), computed)
     return [
         DOCUMENT.compared("τ by f_i and M_i in absolute axes", absolute(), computed),
@@ -177,6 +178,13 @@ def _torques(tree: Mechanism) -> list[Row]:
             f"off by {error(absolute(), computed):.0e}; {100 * last_child:.0f} % with the last child alone",
             error(absolute(), computed) <= ROUNDING < last_child,
             "there are no brackets: Σ_k covers both terms, as those of later formulas say",
+        ),
+        DOCUMENT.assumed(
+            "M_i in body axes: R_i (Σ_k …) − J ε_i − …",
+            "τ as computed",
+            f"off by {error(body(), computed):.0e} within the bracket; {100 * outside:.0f} % outside",
+            error(body(), computed) <= ROUNDING < outside,
+            "in our copy, read by a machine, the bracket closes after Σ_k; in f_i and in H it holds all terms",
         ),
         DOCUMENT.corrected(
             "M_i in body axes: c_i × (…)",

@@ -25,7 +25,14 @@ def test_every_misprint_matters():
     tree = example_tree()
     state = printed.Q, printed.V, printed.A
     np.testing.assert_allclose(torques(tree, *state), printed.TAU, rtol=1e-10)
-    for misprint in ("arm_is_c", "own_inside_sum", "sum_stops_early", "turned_twice", "backward_runs_forward"):
+    for misprint in (
+        "own_outside_turn",
+        "arm_is_c",
+        "own_inside_sum",
+        "sum_stops_early",
+        "turned_twice",
+        "backward_runs_forward",
+    ):
         off = torques(tree, *state, reading=Reading(**{misprint: True}))
         assert abs(off - printed.TAU).max() > 1e-2, misprint
 

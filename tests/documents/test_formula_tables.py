@@ -72,6 +72,18 @@ def test_functions_of_the_documents_say_their_formulas(document):
 
 @pytest.mark.laws
 @pytest.mark.parametrize("document", NUMBERED)
+def test_figures_of_what_was_corrected_are_those_of_the_rows(document):
+    """So that no page quotes a figure that `make reproduce` does not compute."""
+    text = (PAGES / f"{document}.md").read_text(encoding="utf-8")
+    paragraph = re.search(r"\*\*What was corrected\.\*\*(.*?)\n\n", text, re.S)
+    assert paragraph
+    figures = re.findall(r"(?<![\w(])\d[\d.]*\d", re.sub(r"\(\d+[a-c]?\)", "", paragraph[1]))
+    said = " ".join(f"{row.what} {row.printed} {row.computed} {row.why}" for row in rows_of(document))
+    assert [x for x in figures if not re.search(rf"(?<!\d){re.escape(x)}(?!\d)", said)] == []
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize("document", NUMBERED)
 def test_every_formula_has_a_row_or_a_reason_and_every_row_a_formula(document):
     statements = [row.what for row in rows_of(document)]
     cited = set()

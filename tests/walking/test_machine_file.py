@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -134,6 +136,17 @@ def test_what_is_missing_or_wrong_is_one_error(dog, change, words):
     with pytest.raises(ZvenoError, match=words) as found:
         WalkingMachine.read(dog)
     assert str(dog) in str(found.value) or "cat.urdf" in words
+
+
+def test_a_machine_is_drawn_where_it_stands(dog):
+    """On a slope all feet are on the ground; a slope that friction does not hold has no picture."""
+    slope = simulation.GroundPlane((-0.2, 0.1, 1.0), 0.05)
+    machine = replace(WalkingMachine.read(dog), ground=slope)
+    poses = zveno.Robot(machine.mechanism).frame_poses(machine.standing(), [foot.frame for foot in machine.feet])
+    np.testing.assert_allclose(poses[:, :3, 3] @ slope.normal / np.linalg.norm(slope.normal), 0.05, atol=1e-6)
+    assert machine.plot().axes
+    with pytest.raises(ZvenoError, match="quadruped cannot stand: the ground has a slope"):
+        replace(machine, friction=0.2).plot()
 
 
 @pytest.mark.laws

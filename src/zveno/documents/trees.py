@@ -39,6 +39,8 @@ class Reading:
     """Put the link's own inertia inside Σ_k of H."""
     sum_stops_early: bool = False
     """Apply Σ_k to the moments only, and l_{i,k} × f to the last child alone."""
+    own_outside_turn: bool = False
+    """Leave the link's own moment outside ^{f(i),ns(i)}R_i (…) in body axes."""
     turned_twice: bool = False
     """Rotate ⁱf of the mass matrix, a force in frame i, by R_M once more."""
     backward_runs_forward: bool = False
@@ -139,6 +141,8 @@ def torques(
                 moments = moments + cross(l, R_M @ f[s])
         R = motion.A[:3, :3]
         f[i], M[i] = R @ forces, R @ moments
+        if reading.own_outside_turn:
+            M[i] += moment - R @ moment
         sigma, k_axis = mechanism.sigma(i), _k(mechanism.joint_of(i))
         tau[i - 1] = -k_axis @ (sigma * M[i] + (1 - sigma) * f[i])
     return tau

@@ -57,11 +57,12 @@ from ..simulation.hydraulics.drive import HydraulicDrive
 from ..simulation.hydraulics.levers import ConstantLever, PivotLever
 from ..simulation.hydraulics.parts import HydraulicCylinder, HydraulicSupply, ServoValve
 from ..simulation.time_stepping.grounds import Ground, GroundPlane, GroundSteps
-from ._simulate_walk import simulate_walk
+from ._simulate_walk import COUNTED_ON, simulate_walk
 from .feet import Foot, checked_feet
 from .gaits.dynamic import DynamicGait
 from .gaits.static import StaticGait
-from .terrain import uneven_ground
+from .terrain import checked_ground, uneven_ground
+from .walk_inputs import standing_start
 from .walk_result import Walk
 
 BUILT_IN = ("biped", "quadruped")
@@ -148,6 +149,23 @@ class WalkingMachine:
         for joint in self.drive.cylinders if self.drive else ():
             self.mechanism.joint(joint)
 
+    @property
+    def terrain(self) -> Ground:
+        """The ground, tiles as the field of heights that they make."""
+        return uneven_ground(**asdict(self.ground)) if isinstance(self.ground, Tiles) else self.ground
+
+    def standing(self) -> np.ndarray:
+        """Return q (n_q,) on the ground where a walk begins; raise an error with the reason if it cannot stand."""
+        robot = RobotFunctions(self.mechanism)
+        feet = checked_feet(self.mechanism, self.feet, 2)
+        return standing_start(robot, feet, checked_ground(self.terrain), self.q, COUNTED_ON * self.friction)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the machine as it stands where a walk begins, and the axes of its feet; return the figure."""
+        from ..report.figure import robot_figure
+
+        return robot_figure(self.mechanism, self.standing(), frames=[foot.frame for foot in self.feet], ax=ax)
+
     def walk(self, robot: RobotFunctions | None = None, **options: Any) -> Walk:
         """Simulate the walk.
 
@@ -155,8 +173,7 @@ class WalkingMachine:
             robot: replaces the model, for example by one with a payload.
             options: further arguments of `simulate_walk`: sensors, pushes, duration, and others.
         """
-        ground = uneven_ground(**asdict(self.ground)) if isinstance(self.ground, Tiles) else self.ground
-        given = {"ground": ground, "friction": self.friction, "drive": self.drive} | options
+        given = {"ground": self.terrain, "friction": self.friction, "drive": self.drive} | options
         robot = RobotFunctions(self.mechanism) if robot is None else robot
         return simulate_walk(robot, self.feet, robot.pack(self.start), self.gait, **given)
 
