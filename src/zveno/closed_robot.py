@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 
 Idle = Literal["locked", "free"]
 EXPORTED_BY_DEFAULT = ("inverse_dynamics", "forward_dynamics", "gravity_torque")
+WALK, STEP = 40, 0.15
+"""Number of steps of a random walk along the branch, and their length in independent coordinates, rad or m."""
+BEND = 0.3
+"""Share of a step that its correction onto the loops may have, see contraction in Newton's method."""
 ON_THE_SPOT = 1e-9
 """Speed of a point, m/s at 1 rad/s, below which it stays where it is."""
 
@@ -137,6 +141,29 @@ class ClosedRobot(FunctionMethods):
         if not np.isfinite(result).all():
             self._explain((q, v), "velocities")
         return result
+
+    def random(self, size: int | Sequence[int] = (), rng: np.random.Generator | int | None = None) -> np.ndarray:
+        """Return random closed configurations on the branch of `q`, within limits: (..., n_q).
+
+        Each ends a random walk of the independent joints, whose steps close the loops again. Steps that leave the
+        limits, or that the loops bend too much to stay surely on the branch, are not taken. The distribution is not
+        uniform.
+        """
+        rng = np.random.default_rng(rng)
+        shape = tuple(np.atleast_1d(size)) if np.size(size) else ()
+        states = np.tile(self.q, (int(np.prod(shape)), 1))
+        lower, upper = np.minimum(self.mechanism.lower, self.q), np.maximum(self.mechanism.upper, self.q)
+        move, branch = self.kernel("integrate"), self._sound(self.q)[2]
+        for _ in range(WALK):
+            v = STEP * rng.normal(size=(len(states), self.n_v))
+            along, moved = self._lift(states, v), move(states, v)
+            bend = self.robot.difference(self.robot.integrate(states, along), moved)
+            straight = abs(bend).max(axis=-1) < BEND * abs(along).max(axis=-1)
+            taken = (
+                straight & (self._sound(moved)[2] == branch) & ((moved >= lower) & (moved <= upper)).all(axis=-1)
+            )
+            states = np.where(taken[:, None], moved, states)
+        return states.reshape(*shape, self.n_q)
 
     def kernel(self, name: str, inputs: Sequence[str] = (), **options: Any) -> Kernel:
         """Return the compiled kernel of a function; see `Robot.kernel`. Its results are NaN at unsound states.
@@ -260,7 +287,7 @@ class ClosedRobot(FunctionMethods):
     def _explain(self, arrays: Sequence[Any], name: str) -> None:
         """Raise an error that says why a result is not finite; return if an argument is not."""
         q, *others = (np.asarray(x, dtype=float) for x in arrays)
-        regular, left = self._sound(q)
+        regular, left, _ = self._sound(q)
         finite = np.isfinite(q).all(axis=-1)
         for fault, problem, remedy in (
             (~(left < CLOSED), "the configuration is not closed: {left:.3g} m or rad are left", "Close it first"),

@@ -276,6 +276,41 @@ def _stretched():
     return np.array([left, low - left, right, low + np.pi - right])
 
 
+@pytest.mark.laws
+@pytest.mark.parametrize(("make", "rank"), [(four_bar, 8), (five_bar, 11), (palletiser, 25)])
+def test_the_regressor_of_motor_torques_has_the_rank_of_base_parameters(make, rank):
+    closed = ClosedRobot(make())
+    q = closed.random(60, 0)
+    rng = np.random.default_rng(1)
+    W = closed.regressor(q, *rng.normal(size=(2, 60, closed.n_v)))
+    columns = W.reshape(-1, W.shape[-1])
+    size = abs(columns).max(axis=0)
+    s = np.linalg.svd(columns / np.where(size > 1e-9, size, np.inf), compute_uv=False)
+    assert int((s > 1e-7 * s[0]).sum()) == rank
+    assert closed.robot.base_parameters(q0=closed.q).rank == rank
+
+
+def test_random_configurations_are_closed_within_limits_and_on_the_branch():
+    closed = ClosedRobot(five_bar())
+    q = closed.random((4, 25), 3)
+    assert q.shape == (4, 25, 4)
+    assert np.array_equal(q, closed.random((4, 25), 3))
+    closed.mass_matrix(q)  # raises if one is open
+    assert np.ptp(q[..., 0]) > 1.0
+    side = np.sign(np.sin(q[..., 1] + q[..., 0] - q[..., 3] - q[..., 2]))
+    assert (side == side[0, 0]).all(), "the distal links never pass one another's line"
+    reached = 0
+    for step in (0.3, 1.2, 2.0, -1.5):  # Newton's method alone closes some of these on the other branch
+        for way in ((step, 0), (0, step), (step, -step)):
+            try:
+                there = closed.integrate(closed.q, way)
+            except zveno.ZvenoError:
+                continue
+            reached += 1
+            assert np.sign(np.sin(there[1] + there[0] - there[3] - there[2])) == side[0, 0], way
+    assert 0 < reached < 12
+
+
 def test_functions_without_a_counterpart_are_refused():
     closed = ClosedRobot(four_bar())
     for name in NOT_COVARIANT:

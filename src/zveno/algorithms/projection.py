@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.ops import abs, less, logical_and, maximum, where
+from ..kernels.ops import abs, less, logical_and, maximum, sign, where
 from .constraints import Rows
 
 SMALLEST_PIVOT = 1e-6
@@ -164,6 +164,13 @@ class Projection:
         for value in self.value:
             size = maximum(size, abs(value))
         return size
+
+    def orientation(self) -> Any:
+        """Return the sign of det K: another sign is another branch, beyond a singular state."""
+        product: Any = 1.0
+        for k in range(len(self.dependent)):
+            product = product * sign(self.K.pivot(k))
+        return product
 
     def is_sound(self) -> Any:
         """Return True if the state is closed and not singular."""

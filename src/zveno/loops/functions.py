@@ -20,7 +20,7 @@ from ..algorithms.projection import Division, Projection, least_norm, poisoned, 
 from ..errors import ModelError
 from ..functions import FUNCTIONS, evaluated, function_named, shapes
 from ..kernels.derivatives import jacobian
-from ..kernels.ops import where
+from ..kernels.ops import less, logical_and, where
 from ..kernels.program import Program
 from ..kernels.trace import call, trace
 from ..mechanism import Mechanism
@@ -122,10 +122,10 @@ def closed_near(mechanism: Mechanism, division: Division, q: Any, steps: int) ->
     return q
 
 
-def sound(mechanism: Mechanism, division: Division, q: Any) -> tuple[Any, Any]:
-    """Return (1 if the state is regular, else 0; largest |φ|), to say why a result is NaN."""
+def sound(mechanism: Mechanism, division: Division, q: Any) -> tuple[Any, Any, Any]:
+    """Return 1 for a regular state, else 0; the largest |φ|; and the sign of det K, which is that of the branch."""
     projection = _State(mechanism, division, q).projection
-    return where(projection.is_regular, 1.0, 0.0), projection.largest()
+    return where(projection.is_regular, 1.0, 0.0), projection.largest(), projection.orientation()
 
 
 def lifted(mechanism: Mechanism, division: Division, q: Any, u: Any) -> Any:
@@ -199,7 +199,9 @@ class _State:
     def _integrate(self, tree: Callable[..., Any], v: Any) -> Any:
         moved = self.mechanism.integrate(self.q, self.projection.velocity(v))
         closed = closed_near(self.mechanism, self.division, moved, FAR_STEPS)
-        return poisoned(_State(self.mechanism, self.division, closed).projection.is_sound(), closed)
+        end = _State(self.mechanism, self.division, closed).projection
+        same_branch = less(0.0, self.projection.orientation() * end.orientation())
+        return poisoned(logical_and(same_branch, end.is_sound()), closed)
 
     def _inverse_dynamics(self, tree: Callable[..., Any], v: Any, a: Any) -> Any:
         return self.motor_torques(self.projection.projected(tree("inverse_dynamics", *self.motion(v, a))))
