@@ -339,7 +339,51 @@ def test_a_limit_broken_between_two_poses_interrupts_the_path(half, beyond):
         assert path.status == status
         if status == "with jumps":
             assert path.jumps == (0,)
-            assert any("limit" in branch.reason for branch in path.branches)
+            assert any("limit of joint2" in branch.reason for branch in path.branches)
+            assert path.jump_reasons == ("limit of joint2",)
+            assert "limit of joint2" in path.summary
+            # Where the elbow angle on the chord is at the limit, by the law of cosines.
+            way = np.linspace(0.0, 1.0, 100_001)
+            reach = np.linalg.norm(poses[0, :3, 3] + way[:, None] * (poses[1, :3, 3] - poses[0, :3, 3]), axis=1)
+            l1, l2 = lengths(robot)
+            elbow = np.arccos((reach**2 - l1**2 - l2**2) / (2 * l1 * l2))
+            crossed = way[np.argmax(elbow > upper)] if path.q[0, 1] < upper else 0.0
+            assert crossed - 1 / 32 - 1e-3 <= path.jump_fractions[0] <= crossed + 1e-3
+
+
+def lengths(robot: zveno.Robot) -> tuple[float, float]:
+    """Lengths of the two links of a planar arm."""
+    straight, bent = (np.linalg.norm(robot.forward_kinematics([0.0, a])[:3, 3]) for a in (0.0, np.pi))
+    return (straight + bent) / 2, (straight - bent) / 2
+
+
+@pytest.mark.parametrize("name", few(["panda", "iiwa14", "xarm7"], 1))
+@pytest.mark.parametrize("seed", few(range(8), 1))
+def test_redundant_paths_stay_inside_limits_on_a_finer_grid(name, seed):
+    """Between neighbours the self-motion is free: on the straight way, corrected at 100 poses, all limits hold."""
+    robot, rng = zveno.load(name), np.random.default_rng(seed)
+    q = rng.uniform(np.maximum(robot.lower, -2.5), np.minimum(robot.upper, 2.5))
+    first = robot.forward_kinematics(q)
+    last = first.copy()
+    last[:3, 3] += 0.3 * rng.normal(size=3)
+    T = ik.PosePath.line(first, last, 10).poses
+    path = robot.ik_path(T, q0=q, velocity=1.0)
+    assert len(path.jump_reasons) == len(path.jumps) == len(path.jump_fractions)
+    assert all(path.jump_reasons)
+    for k in range(len(T) - 1):
+        if k in path.jumps or np.isnan(path.q[[k, k + 1]]).any():
+            continue
+        x = path.q[k] + np.linspace(0.0, 1.0, 101)[:, None] * (path.q[k + 1] - path.q[k])
+        goal = between(T[k], T[k + 1], 100)
+        for _ in range(6):
+            F, J = robot.forward_kinematics(x), robot.jacobian(x)
+            turn = [zveno.rotations.log(a @ b.T) for a, b in zip(goal[:, :3, :3], F[:, :3, :3], strict=True)]
+            e = np.concatenate([goal[:, :3, 3] - F[:, :3, 3], np.array(turn)], axis=1)
+            x = x + np.einsum("snm,sm->sn", np.linalg.pinv(J), e)
+        assert np.abs(e).max() < 1e-9
+        assert (x >= robot.lower - 1e-6).all()
+        assert (x <= robot.upper + 1e-6).all()
+        assert np.abs(np.diff(x, axis=0)).max() < 0.1
 
 
 @pytest.mark.parametrize("name", few(["puma560", "ur5", "panda"], 1))

@@ -27,6 +27,8 @@ class JointPath(Result):
         jump_deviations: (jumps, 2) metres and radians by which the frame leaves the path, taken as a constant twist
             from pose to pose, if all joints move evenly across the jump. Small values mean that a singularity lies
             on the way, which such a motion passes; great ones, that the arm changes its branch.
+        jump_fractions: (jumps,) share of the way to the next pose that the arm can go before each jump.
+        jump_reasons: why it goes no further: a limit by name, a singularity, the reach, or a better place to jump.
         unsolved: numbers of the poses without solutions.
         incomplete: numbers of the poses whose solutions may not be all, so that a better sequence may exist.
         singular: numbers of the poses at which the chosen sequence is nearly singular.
@@ -56,6 +58,8 @@ class JointPath(Result):
     chain: tuple[int, ...]
     jump_sizes: tuple[float, ...] = ()
     jump_deviations: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
+    jump_fractions: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    jump_reasons: tuple[str, ...] = ()
     incomplete: tuple[int, ...] = ()
     fraction: float = 1.0
     times: np.ndarray | None = field(default=None)
@@ -79,6 +83,8 @@ class JointPath(Result):
             text += f"; no solution at poses {_listed(self.unsolved)}"
         if self.jumps:
             text += f"; the best sequence has to jump after poses {_listed(self.jumps)}"
+            if self.jump_reasons:
+                text += f", first {100.0 * self.jump_fractions[0]:.0f} % of the way on: {self.jump_reasons[0]}"
             metres, radians = self.jump_deviations.max(axis=0, initial=0.0)
             text += f" (joints that move evenly leave the path there by up to {metres:.2g} m, {radians:.2g} rad)"
         if self.fraction < 1.0:

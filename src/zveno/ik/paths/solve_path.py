@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..solutions import COMPLETE, PROVED, Solutions
 from ..solve import solve_ik
 from ..targets import checked_targets
 from .choice import Branch, Sequence, chosen_sequence, slices_of_sample
+from .interruptions import interruption
 from .joint_path import JointPath
 from .pose_curves import PosePath
 from .timing import Timing, timed
@@ -66,7 +68,10 @@ def solve_path(
     with ProgressBar("following", progress) as advance:
         sequence, branches = chosen_sequence(follower, problem.redundancy, layers_q, first, where, advance)
     deviations = jump_deviations(robot, problem, T, follower, sequence.jumps, sequence.states)
-    return _path(problem, follower, solutions, layers_q, sequence, branches, deviations, velocity, acceleration)
+    found = [interruption(robot, problem, T[k], T[k + 1], sequence.states[k]) for k in sequence.jumps]
+    path = _path(problem, follower, solutions, layers_q, sequence, branches, deviations, velocity, acceleration)
+    fractions, reasons = np.array([jump.fraction for jump in found]), tuple(jump.reason for jump in found)
+    return replace(path, jump_fractions=fractions, jump_reasons=reasons)
 
 
 def _path(

@@ -115,7 +115,7 @@ def _link(follower, k, advance, states, after, target, turns, cost, reason, acce
         if not advance.arrived[i]:
             crossing = follower.crossing(k, states[i], after)
             if crossing is None:
-                reason[i] = _ended(follower, k, states[i], solved)
+                reason[i] = ended_because(follower, k, states[i]) if solved else "the next pose has no solution"
                 continue
             target[i], cost[i] = crossing.number, np.sum((crossing.state - states[i]) ** 2)
             turns[i] = whole_turns(follower.periodic, crossing.state - after[crossing.number])
@@ -164,12 +164,16 @@ def _outside(follower: Follower, least: np.ndarray, greatest: np.ndarray) -> str
     low, high = (turns[0] for turns in _windings(follower, least[None], greatest[None]))
     fixed = ~follower.periodic & ((least < lower - SLACK) | (greatest > upper + SLACK))
     bad = np.flatnonzero((low > high) | fixed)
-    return f"limit of number {', '.join(map(str, bad + 1))} of the chain" if len(bad) else ""
+    return named_limits(follower, bad)
 
 
-def _ended(follower: Follower, k: int, state: np.ndarray, solved: int) -> str:
-    if not solved:
-        return "the next pose has no solution"
+def named_limits(follower: Follower, numbers: np.ndarray) -> str:
+    """Name the limits of some numbers of a state; empty if there are none."""
+    return f"limit of {', '.join(follower.names[k] for k in numbers.tolist())}" if len(numbers) else ""
+
+
+def ended_because(follower: Follower, k: int, state: np.ndarray) -> str:
+    """Explain why a motion from a state (d,) of pose k cannot go on to the next pose."""
     least = float(follower.least_singular(k, state[None])[0])
     if least < NEARLY_SINGULAR * 20:
         return f"singularity: the least singular value falls to {least:.2g}"

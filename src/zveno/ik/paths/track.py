@@ -58,6 +58,11 @@ class Follower(Protocol):
         """(lower, upper) limits of a state, (d,)."""
         ...
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the numbers of a state, (d,)."""
+        ...
+
     def states(self, q: np.ndarray) -> np.ndarray:
         """Convert configurations (s, n_q) to states (s, d)."""
         ...
@@ -99,9 +104,11 @@ class ChainFollower:
     lanes: Lanes
     periodic: np.ndarray
     box: tuple[np.ndarray, np.ndarray]
+    names: list[str]
 
     def __init__(self, problem: IkProblem, T: np.ndarray):
         self.problem, self.T, self.lanes = problem, T, lanes_of(problem, T)
+        self.names = [problem.mechanism.coordinate_names[place] for place in problem.places.tolist()]
         self.periodic, self.box = problem.turning, problem.box
         self._index = np.zeros(problem.n, int)
         for step in problem.steps:

@@ -102,6 +102,7 @@ class BallFollower:
     def __init__(self, robot: RobotFunctions, problem: IkProblem, T: np.ndarray):
         self.tangent, self.T = Tangent(robot, problem), T
         n_q = problem.mechanism.n_q
+        self.names: list[str] = list(problem.mechanism.coordinate_names)
         self.periodic: np.ndarray = np.zeros(n_q, bool)
         self.box: tuple[np.ndarray, np.ndarray] = np.full(n_q, -np.inf), np.full(n_q, np.inf)
         for step in problem.steps:
