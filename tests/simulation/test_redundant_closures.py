@@ -1,6 +1,7 @@
 """Loops closed by more rows than they need move like loops closed by just enough, at any attitude."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,13 @@ from plane_loops import carried_four_bar
 from mechanisms import relative_error
 from tiers import few
 from zveno import ZvenoError, simulation
-from zveno.simulation import BallJoint, constrained_dynamics, constrained_dynamics_derivatives, evaluate_constraints
+from zveno.simulation import (
+    BallJoint,
+    constrained_dynamics,
+    constrained_dynamics_derivatives,
+    evaluate_constraints,
+    layout,
+)
 from zveno.simulation.simulate import simulate
 
 ENOUGH = ("x", "y")
@@ -62,6 +69,18 @@ def test_in_world_axes_too():
     held = constrained_dynamics(robot, q, v, tau, [BallJoint("coupler_end", "rocker_end")])
     assert held.redundant
     assert relative_error(held.a, constrained_dynamics(robot, q, v, tau, []).a) < SAME
+
+
+def test_a_row_that_is_only_checked_and_does_not_follow_is_solved_after_all(monkeypatch):
+    """Another branch than that of the reference may need it."""
+    robot, q = carried_four_bar(5, ENOUGH)
+    v, tau = closed_state(robot, q, 5)
+    right = constrained_dynamics(robot, q, v, tau, [])
+    wrong = SimpleNamespace(checked=np.array([1]), gap=0.0)
+    monkeypatch.setattr(layout, "selection", lambda mechanism: wrong)
+    again = constrained_dynamics(carried_four_bar(5, ENOUGH)[0], q, v, tau, [])
+    assert relative_error(again.a, right.a) < SAME
+    assert again.status == "solved"
 
 
 def test_a_row_that_can_move_nothing_bears_nothing():
