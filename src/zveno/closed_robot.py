@@ -290,7 +290,11 @@ class ClosedRobot(FunctionMethods):
         regular, left, _ = self._sound(q)
         finite = np.isfinite(q).all(axis=-1)
         for fault, problem, remedy in (
-            (~(left < CLOSED), "the configuration is not closed: {left:.3g} m or rad are left", "Close it first"),
+            (
+                ~(left < CLOSED),
+                "the configuration is not closed: {left:.3g} m or rad are left",
+                "Close it with zveno.loops.close(robot, motors)",
+            ),
             (
                 ~(regular > 0),
                 "the configuration is singular: the motors do not determine the dependent joints",

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from mechanisms import random_mechanism
-from zveno.errors import ZvenoError, ZvenoWarning
+from zveno.errors import ZvenoError
 from zveno.io.results import decode, encode
-from zveno.io.write_urdf import to_urdf
 from zveno.mechanism import Loop
 from zveno.mechanism.base import with_base
 from zveno.mechanism.edit import (
@@ -106,8 +105,3 @@ def test_loops_are_part_of_the_identity(closed):
     for again in (pickle.loads(pickle.dumps(closed)), decode(encode(closed))):
         assert again.loops == closed.loops
         assert again.fingerprint == closed.fingerprint
-
-
-def test_urdf_says_that_it_cannot_hold_them(closed):
-    with pytest.warns(ZvenoWarning, match="loop end–"):
-        to_urdf(closed)

@@ -83,7 +83,7 @@ def prefixed_loops(loops: Sequence[Loop], prefix: str) -> tuple[Loop, ...]:
 
 
 WITH_LOOPS = (
-    "forward_kinematics, velocity, acceleration, center_of_mass, energy, momentum, base_parameters, "
+    "forward_kinematics, frame_velocity, frame_acceleration, center_of_mass, energy, momentum, base_parameters, "
     "constrained_dynamics, constrained_dynamics_derivatives, evaluate_constraints, impact and simulate"
 )
 """Functions that take closed loops into account or do not depend on them."""
@@ -99,7 +99,8 @@ def refuse_loops(robot: Any, function: str) -> None:
         raise ModelError(
             f"{function} does not know closed loops ({', '.join(loop.label for loop in loops)})",
             element=mechanism.name,
-            remedy=f"With loops work {WITH_LOOPS}. The tree alone, with its loops open, is robot.opened()",
+            remedy=f"With loops work {WITH_LOOPS}. Jacobians and dynamics in velocities of motors are those of "
+            "zveno.loops.ClosedRobot(robot). The tree alone, with its loops open, is robot.opened()",
         )
 
 
