@@ -159,7 +159,7 @@ def test_shapes(robot):
         Log.of(robot, t, q[:, :1], tau)
     with pytest.raises(ShapeError, match="tau has shape"):
         Log.of(robot, t, q, tau[:-1])
-    with pytest.raises(ShapeError, match="tau is not an array of numbers"):
+    with pytest.raises(ShapeError, match="tau is not an array of real numbers"):
         Log.of(robot, t, q, "x")
     one = Log.of(robot, t, q[:, :1], tau[:, :1], joint_names=robot.joint_names[:1])
     assert one.joint_names == robot.joint_names[:1]

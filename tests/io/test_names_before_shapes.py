@@ -88,3 +88,35 @@ def test_samples_that_no_memory_holds_are_refused_before_they_are_made():
         zveno.load("planar2").simulate(np.zeros(2), duration=1.0, sample_time=1e-12)
     with pytest.raises(ZvenoError, match="more than memory holds"):
         zveno.load("planar2").simulate(np.zeros((1000, 2)), duration=1e4, step=1e-3)
+
+
+def test_no_function_drops_imaginary_parts():
+    """NumPy does, with a warning only: of 24 arguments 17 were taken without them."""
+    robot = zveno.load("puma560")
+    q, t, rest, i = robot.random(20, 1), 0.01 * np.arange(50), np.zeros((50, 6)), 1e-3j
+    T = robot.forward_kinematics(q)
+    tensor, body = np.diag([0.1, 0.1, 0.1]) + i, np.array([1.0, 0, 0, 0, 1, 0, 1, 0, 0, 1]) + i
+    calls = {
+        "log": lambda: zveno.identification.Log.of(robot, t, rest + i, rest),
+        "torques of a log": lambda: zveno.identification.Log.of(robot, t, rest, rest + i),
+        "times of a log": lambda: zveno.identification.Log.of(robot, t + i, rest, rest),
+        "postures": lambda: robot.calibrate(calibration.Dataset(calibration.Position(), q + i, T[:, :3, 3])),
+        "readings": lambda: robot.calibrate(calibration.Dataset(calibration.Position(), q, T[:, :3, 3] + i)),
+        "candidates": lambda: calibration.plan_poses(robot, "position", 12, candidates=q + i),
+        "pose": lambda: robot.ik(T[0] + i),
+        "poses": lambda: robot.ik(T + i),
+        "position": lambda: robot.ik(T[0, :3, 3] + i, task="position"),
+        "path": lambda: robot.ik_path(T[:3] + i),
+        "box": lambda: zveno.ik.workspace_map(robot, box=(np.zeros(3) + i, np.ones(3)), cell=0.5),
+        "tool": lambda: robot.with_tool(np.eye(4) + i),
+        "gravity": lambda: robot.with_gravity(np.zeros(3) + i),
+        "payload": lambda: robot.with_payload(1.0, np.zeros(3) + i),
+        "tensor": lambda: robot.with_payload(1.0, np.zeros(3), tensor),
+        "inertia": lambda: robot.with_inertia({robot.link_names[1]: body}),
+        "gain": lambda: robot.simulate(q[0], duration=0.01, control=zveno.simulation.PD(q[0], kp=np.ones(6) + i)),
+        "state": lambda: robot.simulate(q[0] + i, duration=0.01),
+        "function": lambda: robot.forward_kinematics(q + i),
+    }
+    for name, call in calls.items():
+        with pytest.raises(zveno.ZvenoError):
+            print(name, call())

@@ -17,7 +17,7 @@ from ..kernels.compile import compiled
 from ..kernels.ops import abs as absolute
 from ..kernels.ops import less, where
 from ..spatial.rotations import from_quaternion
-from ..spatial.vectors import cross
+from ..spatial.vectors import cross, real_array
 from .ik_problem import IkProblem
 from .newton import Lanes
 
@@ -104,7 +104,7 @@ def pose_array(given: ArrayLike, name: str = "target", points: bool = False) -> 
 
 def _numbers(given, name: str) -> np.ndarray:
     try:
-        return np.array(given, dtype=float)
+        return real_array(given)
     except (TypeError, ValueError):
         raise ShapeError("is not an array of real numbers", element=name) from None
 

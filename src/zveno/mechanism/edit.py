@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError, ShapeError, unknown_name
 from ..spatial import inertia as inertial
 from ..spatial.transforms import is_transform, transform
+from ..spatial.vectors import real_array
 from .assemble import ROTATION_TOLERANCE, assemble
 from .joints import Fixed, JointType
 from .loops import prefixed_loops
@@ -373,9 +374,9 @@ def _as_transform(T, name: str) -> np.ndarray:
 
 def _as_array(value, shape: tuple[int, ...], name: str) -> np.ndarray:
     try:
-        array = np.zeros(shape) if value is None else np.asarray(value, dtype=float)
+        array = np.zeros(shape) if value is None else real_array(value)
     except (TypeError, ValueError):
-        raise ShapeError("must be an array of numbers", element=name) from None
+        raise ShapeError("must be an array of real numbers", element=name) from None
     if array.shape != shape:
         raise ShapeError(f"must have shape {shape}, got {array.shape}", element=name)
     if not np.isfinite(array).all():

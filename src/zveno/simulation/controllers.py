@@ -18,6 +18,7 @@ from ..kernels.ops import less, maximum, minimum, where
 from ..mechanism import Mechanism
 from ..mechanism.base import FLOATING_BASE
 from ..mechanism.units import velocity_names
+from ..spatial.vectors import real_array
 from .motion import TimeFunction
 
 
@@ -236,7 +237,10 @@ class Recorded(Control):
 
 
 def _gain(mechanism: Mechanism, gain) -> np.ndarray:
-    array = np.asarray(gain, dtype=float)
+    try:
+        array = real_array(gain)
+    except (TypeError, ValueError):
+        array = np.full(0, np.nan)
     if array.shape not in ((), (mechanism.n_v,)) or not np.isfinite(array).all():
         raise ShapeError(f"a gain is one finite number or {mechanism.n_v} of them", element="control")
     return np.broadcast_to(array, (mechanism.n_v,))

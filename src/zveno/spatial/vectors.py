@@ -1,4 +1,4 @@
-"""Cross product and its matrix for (3,) vectors with float, complex or traced entries."""
+"""Arrays of real numbers; cross product and its matrix for (3,) vectors with float, complex or traced entries."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ from typing import Any
 import numpy as np
 
 X_AXIS, Y_AXIS, Z_AXIS = np.eye(3)
+
+
+def real_array(value: Any) -> np.ndarray:
+    """Return an array of floats; raise a TypeError for complex numbers, whose imaginary parts NumPy would drop."""
+    if np.iscomplexobj(value):
+        raise TypeError("complex numbers")
+    return np.array(value, dtype=float)
 
 
 def cross(a: Any, b: Any) -> np.ndarray:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ...errors import ShapeError, ZvenoError, unknown_name
 from ...io.results import registered
 from ...spatial.transforms import is_transform, transform
-from ...spatial.vectors import skew
+from ...spatial.vectors import real_array, skew
 from . import options
 from ._start_values import StartData
 
@@ -186,9 +186,9 @@ class Measurement(ABC):
                 raise ShapeError(f"a {self.kind} measurement needs readings", element="y", remedy=self.expected())
             return np.zeros((n, self.n_seen, self.n_data)), []
         try:
-            array = np.asarray(y, dtype=float)
+            array = real_array(y)
         except (TypeError, ValueError):
-            raise ShapeError("is not an array of numbers", element="y") from None
+            raise ShapeError("is not an array of real numbers", element="y") from None
         if array.size != n * self.n_seen * self.n_data:
             raise ShapeError(f"has shape {array.shape} for {n} postures", element="y", remedy=self.expected())
         return array.reshape(n, self.n_seen, self.n_data), []

@@ -186,7 +186,7 @@ def _candidates(
             notes.append(f"only {len(q)} of {candidates} candidates were found within the rules")
         tight = [f"{name} lets {100 * share:.2g} % through" for name, share in shares.items() if share < 0.05]
         return q, notes + ([", ".join(tight)] if tight else [])
-    q = robot.mechanism.checked_q(np.atleast_2d(np.asarray(candidates, dtype=float)), "candidates")
+    q = robot.mechanism.checked_q(np.atleast_2d(candidates), "candidates")
     if q.ndim != 2 or not len(q) or not np.isfinite(q).all():
         raise ShapeError(f"has shape {q.shape}, or numbers that are not finite", element="candidates")
     ok = allowed(q)

@@ -18,6 +18,7 @@ from ...progress import Progress
 from ...robot_functions import RobotFunctions
 from ...scanning.grid import Grid
 from ...spatial.rotations import nearest_rotation
+from ...spatial.vectors import real_array
 from ..ik_problem import IkProblem, problem_of
 from ..parts import SolveCall
 from ..redundant.locked_joints import without_locked
@@ -155,7 +156,7 @@ def _grid(problem: IkProblem, box: tuple[ArrayLike, ArrayLike] | None, cell: flo
         lower, upper = _reach(problem)
     else:
         try:
-            lower, upper = (np.asarray(corner, float) for corner in box)
+            lower, upper = map(real_array, box)
         except (TypeError, ValueError):
             lower = upper = np.zeros(0)
     if lower.shape != (3,) or upper.shape != (3,) or not np.isfinite([lower, upper]).all() or np.any(lower > upper):

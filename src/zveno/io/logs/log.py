@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import ModelError, ShapeError, ZvenoError
 from ...mechanism import Mechanism
+from ...spatial.vectors import real_array
 from ..cells import listed
 from .timing import judged_times
 
@@ -203,9 +204,9 @@ def log_joints(robot: Robot | Mechanism, names: Sequence[str] | None = None) -> 
 
 def _numbers(value: ArrayLike, shape: tuple[int, ...], word: str, names: Sequence[str]) -> np.ndarray:
     try:
-        array = np.array(value, dtype=float)
+        array = real_array(value)
     except (TypeError, ValueError):
-        raise ShapeError(f"{word} is not an array of numbers") from None
+        raise ShapeError(f"{word} is not an array of real numbers") from None
     if array.shape != shape:
         raise ShapeError(
             f"{word} has shape {array.shape} where {shape} is needed",
