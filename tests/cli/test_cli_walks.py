@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from commands import refused, run
 
@@ -60,3 +62,18 @@ def test_a_machine_of_a_file_walks(capsys, tmp_path):
     assert '"gait": "static"' in out
     path.write_text(f'robot = "quadruped"\n{FEET.replace("front_left_foot", "paw")}')
     assert "paw" in refused(capsys, "simulate", str(path), "--walk")
+
+
+def test_a_machine_of_a_file_is_described_and_drawn(capsys, tmp_path):
+    path = tmp_path / "dog.toml"
+    path.write_text(f'robot = "quadruped"\n{FEET}[start]\n{BENT}[ground]\ntype = "plane"\nnormal = [-0.1, 0, 1]\n')
+    code, out, _ = run(capsys, "info", str(path), "--plot", str(tmp_path / "dog.png"))
+    assert code == 0
+    assert "friction 0.7" in out
+    assert (tmp_path / "dog.png").stat().st_size > 5000
+    code, out, _ = run(capsys, "info", str(path), "--json")
+    assert json.loads(out)["walking_machine"]["feet"][0] == "front_left_foot"
+    path.write_text(path.read_text().replace("[-0.1, 0, 1]", "[-1, 0, 1]"))
+    assert "cannot stand" in refused(capsys, "info", str(path), "--plot", str(tmp_path / "steep.png"))
+    path.write_text(path.read_text().replace("front_left_foot", "paw"))
+    assert "paw" in refused(capsys, "info", str(path))

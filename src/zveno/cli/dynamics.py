@@ -25,7 +25,9 @@ def dynamics(
     model: ModelFlags = MODEL,
     output: OutputFlags = OUTPUT,
 ) -> None:
-    """Compute torques or accelerations, mass matrix, gravity, bias, energy, and reactions of constraints.
+    """Compute torques or accelerations, mass matrix, gravity, bias and energy.
+
+    Frames may be held; the reactions are then printed, too.
 
     Example: `zveno dynamics ur5 --q 0 -90 90 0 0 0 --deg --payload 3`.
 

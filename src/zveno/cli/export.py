@@ -27,7 +27,7 @@ def export(
 
     `--out DIR` is the output directory; it is created if it does not exist.
 
-    Example: `zveno export ur5 --functions inverse_dynamics,inverse_kinematics --out ur5_c`.
+    Example: `zveno export ur5 --functions inverse_kinematics --out ur5_c`.
 
     Args:
         functions: names separated by commas; an unknown name lists the available ones.

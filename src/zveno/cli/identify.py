@@ -54,7 +54,7 @@ def identify(
 
     `--out x.json` saves the complete result.
 
-    Example: `zveno identify ur5 motion.csv --write identified.urdf --plot torques.png`.
+    Example: `zveno identify ur5 motion.csv --write identified.urdf`.
 
     Args:
         logs: recordings: CSV, .parquet, .npz, .mat, bags of ROS 1 or 2, .mcap; files with positions or torques

@@ -54,7 +54,7 @@ def simulate(
 
     `--out x.npz` (or .csv, .parquet) saves the motion.
 
-    Example: `zveno simulate ur5 --q0 0 -60 60 0 0 0 --deg --control hold --duration 2`.
+    Example: `zveno simulate ur5 --q0 0 -60 60 0 0 0 --deg --control hold`.
 
     Args:
         duration: simulated time, s, 1 by default; for a walk, the time limit.

@@ -36,22 +36,41 @@ def info(
 
     Example: `zveno info ur5 --deg`.
 
+    A file of a walking machine is checked; --plot draws it as it stands.
+
     Args:
         q: joint values for --plot: numbers in order, or name=value pairs; neutral by default.
     """
     from ..report.mechanism import default_frame_name, print_info, summary
 
     protect(output, [robot], plot=picture.plot)
-    mechanism = loaded(robot, model)
+    plan = None
+    if robot.endswith(".toml"):
+        from .walk import machine_of
+
+        plan, machine = machine_of(robot, model)
+        mechanism = machine.mechanism
+    else:
+        mechanism = loaded(robot, model)
     facts = summary(mechanism)
     if mechanism.loops:
         facts["mobility"] = _mobility(mechanism)
     q_drawn = given(mechanism, q, model)
+    if plan is not None:
+        facts["walking_machine"] = plan.facts
+        if picture.plot is not None and not q:
+            q_drawn = plan.standing()
     frame = model.meant or default_frame_name(mechanism)
     if frame is not None:
         mechanism.frame(frame)
     _draw(mechanism, q_drawn, picture, [] if frame is None else [frame])
-    deliver(Answer(lambda: facts, lambda console: print_info(console, mechanism, facts, model.deg)), output)
+
+    def show(console):
+        print_info(console, mechanism, facts, model.deg)
+        for name, value in facts.get("walking_machine", {}).items():
+            console.print(f"{name:13}  {value if isinstance(value, str) else ', '.join(value)}", markup=False)
+
+    deliver(Answer(lambda: facts, show), output)
 
 
 def _mobility(mechanism: Mechanism) -> dict[str, object]:

@@ -150,6 +150,16 @@ class WalkingMachine:
             self.mechanism.joint(joint)
 
     @property
+    def facts(self) -> dict[str, Any]:
+        """Feet, gait, ground and driven joints as texts."""
+        return {
+            "feet": [foot.frame for foot in self.feet],
+            "gait": repr(self.gait),
+            "ground": f"{self.ground!r}, friction {self.friction:g}",
+            "cylinders": list(self.drive.cylinders) if self.drive else "none: torques act directly",
+        }
+
+    @property
     def terrain(self) -> Ground:
         """The ground, tiles as the field of heights that they make."""
         return uneven_ground(**asdict(self.ground)) if isinstance(self.ground, Tiles) else self.ground
