@@ -68,6 +68,7 @@ docs: setup
 	$(BIN)/python docs/pictures/draw.py
 	$(BIN)/python docs/pictures/draw_robot.py
 	$(BIN)/python docs/pictures/draw_results.py
+	$(BIN)/python -m reproduction 001 --figures docs/pictures
 	$(BIN)/python docs/generate.py
 	$(BIN)/zensical build --strict
 	$(PYTEST) --tier all tests/test_readme_and_docs.py

@@ -58,7 +58,7 @@ def test_reflections_are_never_returned():
 def test_covariance_is_that_of_the_frame(kind, where):
     """Monte Carlo: errors of (R, t) as predicted, also where the mean of the points is far from t."""
     rng = np.random.default_rng(1)
-    sigma, trials = 2e-5, 3000
+    sigma, trials = 2e-5, 4000
     q = np.linspace(-1.0, 1.0, 6) * (np.pi if kind == "revolute" else 0.4)
     if where == "to one side":
         q = 0.25 * q + 0.7
