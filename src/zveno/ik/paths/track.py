@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -92,7 +93,73 @@ class Follower(Protocol):
         ...
 
 
-class ChainFollower:
+class PieceFollower(ABC):
+    """Following in pieces: the algorithm that followers share, whatever their states are."""
+
+    periodic: np.ndarray
+    box: tuple[np.ndarray, np.ndarray]
+    names: list[str]
+
+    @abstractmethod
+    def difference(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """Return a − b (..., m) of states, as joint motion."""
+
+    @abstractmethod
+    def way(self, k: np.ndarray, pieces: int) -> tuple[Any, np.ndarray]:
+        """Return poses from the poses k (s,) to the next ones in pieces, and the index of each first one, (s,)."""
+
+    @abstractmethod
+    def step(self, way: Any, pose: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return states (s, d) moved to poses of a way, and True where that succeeded, (s,)."""
+
+    @abstractmethod
+    def signs_at(self, k: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Return the sign of det J (s,) at poses k (s,) if J is square, else 1."""
+
+    def advance(self, k: np.ndarray, states: np.ndarray) -> Advance:
+        """Follow all states at once; repeat those that fail, or turn back near a limit, in twice as many pieces."""
+        ends, arrived = states.copy(), np.zeros(len(states), bool)
+        least, greatest = states.copy(), states.copy()
+        todo = np.arange(len(states))
+        before = self.signs_at(k, states)
+        for halvings in range(FEWEST, HALVINGS + 1):
+            if not len(todo):
+                break
+            way, begin = self.way(k[todo], 2**halvings)
+            x, fine = states[todo], np.ones(len(todo), bool)
+            places = [x]
+            for piece in range(1, 2**halvings + 1):
+                after, good = self.step(way, begin + piece, x)
+                places.append(after)
+                x, fine = after, fine & good
+            motion = self.difference(np.array(places[1:]), np.array(places[:-1]))
+            lengths = np.max(np.abs(motion), axis=2, initial=0.0)
+            turned = self.signs_at(k[todo] + 1, x) * before[todo] < 0
+            even = np.max(lengths, axis=0) <= UNEVEN * np.median(lengths, axis=0) + 1e-9
+            fine &= ~turned | (even if halvings == HALVINGS else False)
+            low, high = extremes(np.array(places))
+            if halvings < HALVINGS:
+                fine &= ~self._turns_near_limits(states[todo], x, low, high)
+            ends[todo[fine]], arrived[todo[fine]] = x[fine], True
+            least[todo[fine]], greatest[todo[fine]] = low[fine], high[fine]
+            todo = todo[~fine]
+        return Advance(ends, self.difference(ends, states), arrived, least, greatest)
+
+    def _turns_near_limits(self, start: np.ndarray, end: np.ndarray, low: np.ndarray, high: np.ndarray):
+        """Return True (s,) if a joint turns back on the way so near to a limit that its place must be refined."""
+        lower, upper = self.box
+        below, above = low - lower, upper - high
+        with np.errstate(invalid="ignore"):
+            below, above = (np.where(self.periodic, (room + np.pi) % TURN - np.pi, room) for room in (below, above))
+        back = low < np.minimum(start, end) - 1e-9, high > np.maximum(start, end) + 1e-9
+        return ((back[0] & (abs(below) < NEAR_LIMIT)) | (back[1] & (abs(above) < NEAR_LIMIT))).any(axis=1)
+
+    def signs(self, k: int, states: np.ndarray) -> np.ndarray:
+        """Return the sign of det J at one pose if J is square, else 1."""
+        return self.signs_at(np.full(len(states), k), states)
+
+
+class ChainFollower(PieceFollower):
     """Follows chains whose coordinates are plain numbers, in the chain's units.
 
     Args:
@@ -102,9 +169,6 @@ class ChainFollower:
 
     problem: IkProblem
     lanes: Lanes
-    periodic: np.ndarray
-    box: tuple[np.ndarray, np.ndarray]
-    names: list[str]
 
     def __init__(self, problem: IkProblem, T: np.ndarray):
         self.problem, self.T, self.lanes = problem, T, lanes_of(problem, T)
@@ -127,44 +191,7 @@ class ChainFollower:
         """Return the plain difference."""
         return a - b
 
-    def advance(self, k: np.ndarray, states: np.ndarray) -> Advance:
-        """Follow all states at once; repeat those that fail, or turn back near a limit, in twice as many pieces."""
-        ends, arrived = states.copy(), np.zeros(len(states), bool)
-        least, greatest = states.copy(), states.copy()
-        todo = np.arange(len(states))
-        before = self._signs(k, states)
-        for halvings in range(FEWEST, HALVINGS + 1):
-            if not len(todo):
-                break
-            way, begin = self._way(k[todo], 2**halvings)
-            x, fine = states[todo], np.ones(len(todo), bool)
-            places = [x]
-            for piece in range(1, 2**halvings + 1):
-                after, good = self.step(way, begin + piece, x)
-                places.append(after)
-                x, fine = after, fine & good
-            lengths = np.max(np.abs(np.diff(places, axis=0)), axis=2, initial=0.0)
-            turned = self._signs(k[todo] + 1, x) * before[todo] < 0
-            even = np.max(lengths, axis=0) <= UNEVEN * np.median(lengths, axis=0) + 1e-9
-            fine &= ~turned | (even if halvings == HALVINGS else False)
-            low, high = extremes(np.array(places))
-            if halvings < HALVINGS:
-                fine &= ~self._turns_near_limits(states[todo], x, low, high)
-            ends[todo[fine]], arrived[todo[fine]] = x[fine], True
-            least[todo[fine]], greatest[todo[fine]] = low[fine], high[fine]
-            todo = todo[~fine]
-        return Advance(ends, ends - states, arrived, least, greatest)
-
-    def _turns_near_limits(self, start: np.ndarray, end: np.ndarray, low: np.ndarray, high: np.ndarray):
-        """Return True (s,) if a joint turns back on the way so near to a limit that its place must be refined."""
-        lower, upper = self.box
-        below, above = low - lower, upper - high
-        with np.errstate(invalid="ignore"):
-            below, above = (np.where(self.periodic, (room + np.pi) % TURN - np.pi, room) for room in (below, above))
-        back = low < np.minimum(start, end) - 1e-9, high > np.maximum(start, end) + 1e-9
-        return ((back[0] & (abs(below) < NEAR_LIMIT)) | (back[1] & (abs(above) < NEAR_LIMIT))).any(axis=1)
-
-    def _way(self, k: np.ndarray, pieces: int) -> tuple[Lanes, np.ndarray]:
+    def way(self, k: np.ndarray, pieces: int) -> tuple[Lanes, np.ndarray]:
         """Return poses from the poses k (s,) to the next ones in pieces, and the index of each first one, (s,)."""
         numbers, place = np.unique(k, return_inverse=True)
         poses = [between(self.T[i], self.T[i + 1], pieces) for i in numbers]
@@ -185,11 +212,8 @@ class ChainFollower:
         square = self.problem.n == self.problem.task.n_rows
         return crossing(self, k, state, after) if square else None
 
-    def signs(self, k: int, states: np.ndarray) -> np.ndarray:
+    def signs_at(self, k: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Return the sign of det J if J is square, else 1."""
-        return self._signs(np.full(len(states), k), states)
-
-    def _signs(self, k: np.ndarray, states: np.ndarray) -> np.ndarray:
         if self.problem.n != self.problem.task.n_rows or not len(states):
             return np.ones(len(states))
         return np.sign(np.linalg.det(jacobians(self.problem, states, self.lanes, k)))

@@ -14,7 +14,7 @@ from ...spatial.rotations import log
 from ..frame_motion import moving_joints, moving_velocities, pose_and_jacobian
 from ..ik_problem import IkProblem
 from .crossings import LONGEST, Crossing
-from .track import FEWEST, HALVINGS, Advance, ChainFollower, Follower, between, extremes
+from .track import ChainFollower, Follower, PieceFollower, between
 
 CORRECTIONS = 8
 """Newton steps per pose."""
@@ -55,12 +55,12 @@ class Tangent:
         return d - np.where(self.endless, 2 * np.pi * np.round(d / (2 * np.pi)), 0.0)
 
     def error(self, q: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return errors (s, r) of the poses at q (s, n_q) from T (4, 4), in T's axes, and Jacobians (s, r, m)."""
+        """Return errors (s, r) of q (s, n_q) from poses T (..., 4, 4), in T's axes, and Jacobians (s, r, m)."""
         problem, robot = self.problem, self.robot
         F, J = pose_and_jacobian(robot, q, problem.frame, problem.reference)
         J = J[..., self.columns]
-        turn = T[:3, :3].T
-        p = (F[:, :3, 3] - T[:3, 3]) @ turn.T / problem.length
+        turn = np.swapaxes(T[..., :3, :3], -1, -2)
+        p = (turn @ (F[:, :3, 3] - T[..., :3, 3])[..., None])[..., 0] / problem.length
         E = turn @ F[:, :3, :3]
         seen = np.concatenate([turn @ J[:, :3] / problem.length, turn @ J[:, 3:]], axis=1) * self.units
         task = problem.task
@@ -88,7 +88,7 @@ class Tangent:
         return self.robot.integrate(q, v)
 
 
-class BallFollower:
+class BallFollower(PieceFollower):
     """Follows chains with ball joints in their own q; joint motion is a velocity, not a difference of angles.
 
     Args:
@@ -122,46 +122,30 @@ class BallFollower:
         """Return the difference as a velocity of the chain's joints."""
         return self.tangent.step(a, b)
 
-    def advance(self, k: np.ndarray, states: np.ndarray) -> Advance:
-        """Follow states one by one, in more and more pieces until it works."""
-        ends, arrived = states.copy(), np.zeros(len(states), bool)
-        least, greatest = states.copy(), states.copy()
-        for i, (number, q) in enumerate(zip(k, states, strict=True)):
-            way = self._advanced(q, self.T[number], self.T[number + 1])
-            if len(way):
-                ends[i], arrived[i] = way[-1], True
-                least[i], greatest[i] = extremes(way)
-        return Advance(ends, self.difference(ends, states), arrived, least, greatest)
+    def way(self, k: np.ndarray, pieces: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return poses on the way, one piece after the other."""
+        numbers, place = np.unique(k, return_inverse=True)
+        return np.concatenate([between(self.T[i], self.T[i + 1], pieces) for i in numbers]), place * (pieces + 1)
 
-    def _advanced(self, q: np.ndarray, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Return configurations (p, n_q) on the way from pose A to pose B; none if not found."""
-        for halvings in range(FEWEST, HALVINGS + 1):
-            way, fine = [q], True
-            for target in between(A, B, 2**halvings)[1:]:
-                now = self._corrected(way[-1], target)
-                close = np.abs(self.tangent.error(now[None], target)[0]).max() < EXACT
-                short = np.abs(self.tangent.step(now, way[-1])).max() <= LONGEST / 2**halvings
-                fine = bool(close and short and self.tangent.problem.balls_inside(now))
-                way.append(now)
-                if not fine:
-                    break
-            if fine:
-                return np.array(way)
-        return np.zeros((0, len(q)))
-
-    def _corrected(self, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    def step(self, way: np.ndarray, pose: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Correct by Newton's method until the poses are met; tell if that succeeded within the limits of balls."""
+        q, T = x, way[pose]
         for _ in range(CORRECTIONS):
-            e, J = self.tangent.error(q[None], target)
-            q = self.tangent.moved(q[None], -(np.linalg.pinv(J[0], rcond=1e-8) @ e[0])[None])[0]
-            if np.abs(e).max() < EXACT:
+            e, J = self.tangent.error(q, T)
+            off = np.abs(e).max(axis=1, initial=0.0) >= EXACT
+            if not off.any():
                 break
-        return q
+            moved = self.tangent.moved(q, -np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-8), e))
+            q = np.where(off[:, None], moved, q)
+        close = np.abs(self.tangent.error(q, T)[0]).max(axis=1, initial=0.0) < EXACT
+        short = np.abs(self.difference(q, x)).max(axis=1, initial=0.0) <= LONGEST
+        return q, close & short & self.tangent.problem.balls_inside(q)
 
     def crossing(self, k: int, state: np.ndarray, after: np.ndarray) -> Crossing | None:
         """Return None: a motion through a singularity of a chain with balls is a jump."""
         return None
 
-    def signs(self, k: int, states: np.ndarray) -> np.ndarray:
+    def signs_at(self, k: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Return the sign of det J if J is square, else 1."""
         if not len(states):
             return np.ones(0)
