@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from ik_answers import nearest, robot_of, told
+from ik_answers import nearest, robot_of
 from ik_arms import dh_arm, industrial_arms
 
 import zveno
@@ -92,8 +92,9 @@ def test_a_continuum_was_called_unreachable():
     q += [-2.2381107911095723, 1.2100188172709347, -3.4162926647290024]
     T = arm.forward(np.array(q))[None]
     answer = solve_ik(robot_of(arm), T)
-    assert answer.status[0] == "sampled"
-    assert told(answer, 0, np.array(q))
+    assert answer.status[0] == "undecided"
+    assert answer.count[0]
+    assert np.abs(arm.forward(answer.of(0)) - T).max() < 1e-13
 
 
 FALSE_FAMILIES = {
@@ -125,7 +126,7 @@ FALSE_FAMILIES = {
 def test_eight_isolated_solutions_are_no_family(case, method):
     *table, rows = FALSE_FAMILIES[case]
     answer = solve_ik(robot_of(dh_arm(case, *table)), np.array([*rows, [0, 0, 0, 1]]), method=method)
-    assert answer.status in ("complete", "undecided")
+    assert answer.status in ("complete", "sampled" if method == "scan" else "undecided", "undecided")
     assert int(answer.count) == 8
     assert not answer.self_motions
 

@@ -8,7 +8,7 @@ from ik_answers import ARC_ROUNDING, PI, beside_singular, robot_of, told, told_t
 from ik_arms import industrial_arms, known_arms
 
 from tiers import few
-from zveno.ik.checks.close_pairs import INDISTINCT, indistinct
+from zveno.ik.checks.certificate import ROUNDING, arm_numbers
 from zveno.ik.ik_problem import problem_of
 from zveno.mechanism import Frame, Joint, Link, assemble
 from zveno.robot import Robot
@@ -115,7 +115,7 @@ def test_rounding_is_that_of_the_poses_own_digits(metres):
     joints = [Joint(f"j{i}", f"l{i}", f"l{i + 1}", kind, F[i]) for i in range(6)]
     robot = Robot(assemble("far", links, joints, [Frame("tool", "l6", arm.tool)]))
     problem = problem_of(robot)
-    assert indistinct(problem) >= INDISTINCT * max(1.0, metres / problem.length)
+    assert arm_numbers(problem)[1][2] >= ROUNDING * max(1.0, metres / problem.length)
     q = np.random.default_rng(3).uniform(-PI, PI, (4, 6))
     q[:, 2] = 0.0
     found = robot.ik(robot.forward_kinematics(q))

@@ -70,8 +70,14 @@ def triangle(columns: Any) -> list[list[Any]]:
     One Householder reflection per column. The singular values of R are those of the matrix to rounding, even small
     ones, unlike those of AᵀA.
     """
+    return reflected(columns)[0]
+
+
+def reflected(columns: Any) -> tuple[list[list[Any]], list[tuple[list[Any], Any]]]:
+    """Return R as `triangle`, and the reflections that make it: vectors (m − k,) and their factors."""
     n, A = len(columns), [list(column) for column in columns]
     R: list[list[Any]] = [[0.0] * n for _ in range(n)]
+    reflections: list[tuple[list[Any], Any]] = []
     for k in range(n):
         v = A[k][k:]
         norm = sqrt(sum(entry * entry for entry in v))
@@ -79,11 +85,50 @@ def triangle(columns: Any) -> list[list[Any]]:
         v[0] = v[0] - R[k][k]
         scale = norm * abs(v[0])
         scale = where(less(0.0, scale), 1.0 / where(less(0.0, scale), scale, 1.0), 0.0)
+        reflections.append((v, scale))
         for j in range(k + 1, n):
-            along = scale * sum(a * b for a, b in zip(v, A[j][k:], strict=True))
-            A[j][k:] = [a - along * b for a, b in zip(A[j][k:], v, strict=True)]
+            A[j] = _reflect(k, v, scale, A[j])
             R[k][j] = A[j][k]
-    return R
+    return R, reflections
+
+
+def _reflect(k: int, v: list[Any], scale: Any, b: Any) -> list[Any]:
+    along = scale * sum(x * y for x, y in zip(v, b[k:], strict=True))
+    return [*b[:k], *(y - along * x for x, y in zip(v, b[k:], strict=True))]
+
+
+def reflect(reflections: list[tuple[list[Any], Any]], b: Any) -> list[Any]:
+    """Return Qᵀ b (m,) of a factorisation by `reflected`."""
+    b = list(b)
+    for k, (v, scale) in enumerate(reflections):
+        b = _reflect(k, v, scale, b)
+    return b
+
+
+def reflect_back(reflections: list[tuple[list[Any], Any]], b: Any) -> list[Any]:
+    """Return Q b (m,) of a factorisation by `reflected`."""
+    b = list(b)
+    for k, (v, scale) in reversed(list(enumerate(reflections))):
+        b = _reflect(k, v, scale, b)
+    return b
+
+
+def solve_upper(R: list[list[Any]], b: Any) -> list[Any]:
+    """Return R⁻¹ b of an upper triangular R by rows; the first n numbers of b count."""
+    n = len(R)
+    x: list[Any] = [0.0] * n
+    for i in range(n - 1, -1, -1):
+        x[i] = (b[i] - sum(R[i][k] * x[k] for k in range(i + 1, n))) / R[i][i]
+    return x
+
+
+def solve_upper_transposed(R: list[list[Any]], b: Any) -> list[Any]:
+    """Return R⁻ᵀ b of an upper triangular R by rows."""
+    n = len(R)
+    x: list[Any] = [0.0] * n
+    for i in range(n):
+        x[i] = (b[i] - sum(R[k][i] * x[k] for k in range(i))) / R[i][i]
+    return x
 
 
 def squared_inverse(R: list[list[Any]]) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ShapeError, ZvenoError
 from ._local import ACCEPTED, ITERATIONS, solve_local
 from .checks.candidates import checked_candidates
-from .checks.claims import decide_double_roots, lower_claims, say_unfinished
+from .checks.claims import lower_claims, say_unfinished
 from .checks.draft import Draft, blank, empty_draft
 from .checks.judgement import judged
 from .checks.no_solutions import Explained, Outside, explain, take_outside
@@ -40,8 +40,6 @@ def checked_answer(problem: IkProblem, targets: Targets, solver: Solver, inputs:
     settle_singular(draft, raw.curves)
     lower_claims(draft)
     outside = take_outside(draft)
-    if draft.roots:
-        decide_double_roots(draft, solver)
     return concluded(draft, outside, inputs)
 
 

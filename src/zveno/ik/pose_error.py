@@ -9,10 +9,21 @@ import numpy as np
 from ..kernels.ops import cos, maximum, sin, sqrt, where
 from ..spatial.vectors import cross
 from .ik_problem import IkProblem
-from .steps import rate
+from .steps import Step, rate
+from .task import Task
 
 WRONG_WAY = 1.0
 """Added to the squared error where a direction is met backwards, which some errors do not see."""
+
+
+class Chain(NamedTuple):
+    """Parts of a problem that an error needs; lengths of traced links are in its units already."""
+
+    steps: tuple[Step, ...]
+    n: int
+    task: Task
+    turning: np.ndarray
+    length: float
 
 
 class Moved(NamedTuple):

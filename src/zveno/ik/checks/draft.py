@@ -14,7 +14,6 @@ from ..targets import Targets
 from ..task import Question
 from .distinct import distinct, ranked
 from .judgement import Judgement, judged
-from .multiplicity import Singular
 
 SCAN = "scan"
 """Method whose answers are samples."""
@@ -48,7 +47,6 @@ class Draft:
         density: (k,) numbers scanned.
         method: name of the solver.
         self_motions: continua by pose.
-        roots: isolated solutions with a singular Jacobian by pose.
         notes: other notes, by pose.
     """
 
@@ -60,7 +58,6 @@ class Draft:
     density: np.ndarray
     method: str
     self_motions: dict[int, tuple[SelfMotion, ...]] = field(default_factory=dict)
-    roots: dict[int, list[Singular]] = field(default_factory=dict)
     notes: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -85,15 +82,7 @@ class Draft:
 
     def add(self, pose: np.ndarray, x: np.ndarray) -> None:
         """Add rows."""
-        self._join(pose, self.judged(x, pose))
-
-    def replace(self, which: np.ndarray, x: np.ndarray) -> None:
-        """Replace some rows by other values (len(which), n)."""
-        pose, new = self.pose[which], self.judged(x, self.pose[which])
-        rest = np.ones(len(self.pose), bool)
-        rest[which] = False
-        self.keep(np.flatnonzero(rest))
-        self._join(pose, new)
+        self.join(pose, self.judged(x, pose))
 
     def judged(self, x: np.ndarray, pose: np.ndarray) -> Judgement:
         """Evaluate other points for the same poses."""
@@ -103,7 +92,8 @@ class Draft:
         """Keep every solution once."""
         self.keep(distinct(self.problem, self.pose, self.x, marks=self.rows.mark))
 
-    def _join(self, pose: np.ndarray, new: Judgement):
+    def join(self, pose: np.ndarray, new: Judgement) -> None:
+        """Add rows that are evaluated already."""
         pose = np.concatenate([self.pose, pose])
         order = np.argsort(pose, kind="stable")
         self.pose, self.rows = pose[order], Judgement(np.concatenate([self.rows.table, new.table])[order], new.n)
@@ -156,7 +146,7 @@ class Draft:
             self_motions=self.self_motions,
             inputs_hash=inputs,
             value=value,
-            notes=self.notes | {i: self._said(i) for i in self.roots},
+            notes=self.notes,
             mechanism=problem.mechanism,
             frame=problem.frame,
             chain=problem.chain,
@@ -171,23 +161,6 @@ class Draft:
             self.notes[i] = f"{np.sum(~inside[self.pose == i])} beyond the limit of a ball joint"
             self.codes[i] = SAMPLED if inside[self.pose == i].any() else UNDECIDED
         self.keep(np.flatnonzero(inside))
-
-    def _said(self, i: int) -> str:
-        """Return the note on a pose with nearly singular solutions."""
-        roots = self.roots[i]
-        pairs = [root.apart for root in roots if root.apart]
-        doubles = sum(root.kind == "double" and not root.apart for root in roots)
-        unknown = len(roots) - doubles - len(pairs)
-        parts = [f"{doubles} of them double roots to the last digit"] if doubles else []
-        if pairs:
-            parts.append(f"{len(pairs)} pair{'s' * (len(pairs) != 1)} of them {min(pairs):.1g} rad apart")
-        if unknown:
-            parts.append(f"{unknown} of a multiplicity that the second order does not tell")
-        if i in self.notes:
-            parts.append(self.notes[i])
-        elif not unknown and self.codes[i] not in (COMPLETE, FAMILY, SAMPLED):
-            parts.append("counting beside them does not agree")
-        return ", ".join(parts)
 
 
 def empty_draft(problem: IkProblem, targets: Targets, method: str) -> Draft:

@@ -1,73 +1,129 @@
-"""Solutions at which the Jacobian is nearly singular: refined, distinguished from continua, and counted."""
+"""Poses with a configuration at which the Jacobian is nearly singular: their rows certified, or said to be open."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..clock import OVER, time_is_over
-from ..ik_problem import IkProblem
-from ..redundant.cut_curves import within_limits
-from ..redundant.families import Curve, families_of
+from ..ik_problem import TURN, IkProblem
+from ..redundant.cut_curves import SAMPLE, Curve, within_limits
 from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, SelfMotion
-from .close_pairs import ALONE, ROUNDING, close_pairs, indistinct, polished
-from .distinct import SAME
+from .certificate import arm_numbers, row_class
+from .distinct import near
 from .draft import Draft
-from .judgement import SINGULAR, SLACK, errors, jacobians
+from .judgement import N_KNOWN, SLACK, Judgement, errors, jacobians
+from .open_rows import FRAGILE, OPEN, PRECISE, STRAIGHT, certifier
 
-NEARLY_SINGULAR, POLISHING, LONGEST = 1e-3, 40, 0.05
-_BETWEEN = np.array([0.25, 0.5, 0.75])
-_BLURRED = "some so near to singular that one is listed for all that the pose does not tell"
-ALONG = 1e-4
-"""Singular values below this share of the greatest belong to directions along a root of high multiplicity."""
-MOVED = 1e-6
-"""Radians, or lengths over `length`: more than rounding of a pose moves a double root, whose square is rounding."""
+NEARLY_SINGULAR = 1e-3
+"""Least singular value (lengths over `length`) below which the rows of a pose are certified one by one."""
+CROSSING = 1e-3
+"""Second least singular value below which other self-motions may cross a straight one."""
+LEAST_CANDIDATES = 8
+_OPEN = "{} so near to singular that the digits of the pose do not tell whether {} one, two or none"
+_LOST = "there may be more: those nearly singular were too many, or did not reach the pose"
 _AT_LIMIT = "one nearly singular so near to a limit that the pose does not tell on which side"
-SHARP = 1e-10
-"""A miss up to `SHARP` times the least singular value, or to rounding, leaves coordinates as exact as can be."""
+_CROSSING = "other self-motions may cross where two singular values vanish"
 
 
 def settle_singular(draft: Draft, curves: tuple[Continuum, ...]) -> None:
-    """Refine the nearly singular solutions of a draft, find continua among them, and classify isolated ones.
+    """Certify the rows of poses of a draft that have a nearly singular one; take out what lies on self-motions.
 
-    The draft may hold solutions outside limits: a continuum that one of them belongs to can still come inside.
+    The draft may hold solutions outside limits: a self-motion that one of them belongs to can still come inside.
     """
-    least = draft.rows.least
-    if not curves and (not len(least) or least.min() >= NEARLY_SINGULAR):
-        return
     sample: list[tuple[int, np.ndarray]] = []
     for curve in curves:
-        sample += _family(draft, curve.pose, [_as_curve(draft.problem, curve)])
-    rough = (least < NEARLY_SINGULAR) & (draft.rows.miss > np.maximum(SHARP * least, ROUNDING))
-    _polish(draft, rough.nonzero()[0], 4)
-    for i in _poses(draft, draft.rows.least < SINGULAR):
-        sample += _classified(draft, i, straight=True)
-    _polish(draft, (draft.rows.least < SINGULAR).nonzero()[0], POLISHING)
-    _merge_indistinct(draft)
-    for i in _poses(draft, draft.rows.least < SINGULAR):
-        sample += _classified(draft, i)
-    if not time_is_over():
-        _settle_pairs(draft)
-    if time_is_over():
-        for i in _poses(draft, draft.rows.least < NEARLY_SINGULAR):
-            _lower(draft, i, OVER)
-    _doubt_limits(draft)
+        sample += _self_motions(draft, curve.pose, [_as_curve(draft.problem, curve)])
+    least = draft.rows.least
+    if len(least) and least.min() < NEARLY_SINGULAR:
+        poses = sorted(set(draft.pose[least < NEARLY_SINGULAR].tolist()))
+        if time_is_over():
+            for i in poses:
+                lower(draft, i, OVER)
+        else:
+            sample += _certified(draft, np.array(poses))
     if sample:
         draft.add(np.concatenate([np.full(len(x), i) for i, x in sample]), np.concatenate([x for _, x in sample]))
 
 
-def _doubt_limits(draft: Draft) -> None:
-    """Lower the statuses of poses with a solution that their rounding may move across a limit."""
-    rows = draft.rows
-    moved = np.minimum(indistinct(draft.problem) / rows.least, MOVED)
-    doubtful = (rows.least < SINGULAR) & (np.abs(rows.over - SLACK) <= moved)
-    for i in _poses(draft, doubtful):
-        _lower(draft, i, _AT_LIMIT)
+def _certified(draft: Draft, poses: np.ndarray) -> list[tuple[int, np.ndarray]]:
+    """Replace all rows of some poses by those that are certified or open; return samples of self-motions."""
+    problem, n = draft.problem, draft.problem.n
+    chosen = np.isin(draft.pose, poses)
+    count = np.bincount(draft.pose[chosen], minlength=len(draft.codes))[poses]
+    room = max(LEAST_CANDIDATES, 1 << int(count.max() - 1).bit_length())
+    candidates = np.zeros((len(poses), room, n))
+    candidates[np.arange(room) < count[:, None]] = draft.x[chosen]
+    lanes, (links, numbers) = draft.targets.lanes, arm_numbers(problem)
+    kernel = certifier(row_class(problem.base, room))
+    with np.errstate(all="ignore"):  # what diverges is no row
+        answer = kernel(links, numbers, problem.limits, lanes.targets[poses], candidates, count.astype(float))
+    rows, told = answer[:, :-1], answer[:, -1]
+    kept = rows[..., n + N_KNOWN + 2] > 0.0
+    # Points between solutions are no news where others meet the pose better.
+    is_open, miss = kept & (rows[..., n + N_KNOWN] == OPEN), rows[..., n + 4]
+    least_miss = np.where(is_open, miss, np.inf).min(axis=1, keepdims=True)
+    kept &= ~is_open | (miss <= 10.0 * np.maximum(least_miss, 10.0 * numbers[2]))
+    pose, table = np.repeat(poses, kept.sum(axis=1)), rows[kept]
+    state, radius = table[:, n + N_KNOWN], table[:, n + N_KNOWN + 1]
+    _clip(draft, pose, table)
+    draft.keep((~chosen).nonzero()[0])
+    straight = state == STRAIGHT
+    draft.join(pose[~straight], Judgement(table[~straight, : n + N_KNOWN].copy(), n))
+    for i, lost in zip(poses.tolist(), (told[:, 1:3] > 0.0).any(axis=1), strict=True):
+        here = pose == i
+        number = int((here & (state <= FRAGILE)).sum())
+        if number:
+            lower(draft, i, _OPEN.format(number, "each is" if number > 1 else "it is"))
+        elif lost:
+            lower(draft, i, _LOST)
+    # Rounding of a pose moves a row by its error over the singular value.
+    moved = np.where(state >= PRECISE, 2.0 * numbers[2] / np.maximum(table[:, n + 6], 1e-300), radius)
+    for i in sorted(set(pose[~straight & (np.abs(table[:, n] - SLACK) <= moved)].tolist())):
+        lower(draft, i, _AT_LIMIT)
+    sample: list[tuple[int, np.ndarray]] = []
+    for i in sorted(set(pose[straight].tolist())):
+        on_lines = table[straight & (pose == i)]
+        sample += _self_motions(draft, i, _lines(draft, i, on_lines[:, :n], on_lines[:, n + N_KNOWN + 3 :]))
+    return sample
 
 
-def _poses(draft: Draft, rows: np.ndarray) -> list[int]:
-    """Return the poses of some rows, each once, in order; `np.unique` would import masked arrays first, for 12
-    ms."""
-    return sorted(set(draft.pose[rows].tolist()))
+def _clip(draft: Draft, pose: np.ndarray, table: np.ndarray) -> None:
+    """Put rows that touch a limit onto it."""
+    n, over = draft.problem.n, table[:, draft.problem.n]
+    touching = ((over > 0) & (over <= SLACK)).nonzero()[0]
+    if len(touching):
+        clipped = table[touching, :n].clip(*draft.problem.box)
+        table[touching, : n + N_KNOWN] = draft.judged(clipped, pose[touching]).table
+
+
+def _lines(draft: Draft, i: int, x: np.ndarray, directions: np.ndarray) -> list[Curve]:
+    """Return the straight self-motions of a pose through points x (s, n), each once."""
+    problem, lines = draft.problem, []
+    turns = TURN * np.arange(SAMPLE)[:, None] / SAMPLE
+    for point, direction in zip(x, directions, strict=True):
+        if not any(_on_line(problem, line, point) for line in lines):
+            point = _centred(draft, i, point, turns[:: SAMPLE // 4] * direction)
+            lines.append(Curve(point + turns * direction, True, 1, TURN / SAMPLE, direction))
+    J = jacobians(problem, np.array([line.x[0] for line in lines]), draft.targets.lanes, np.full(len(lines), i))
+    if min(J.shape[1:]) > 1 and np.linalg.svd(J, compute_uv=False)[:, -2].min() < CROSSING:
+        lower(draft, i, _CROSSING)
+    return lines
+
+
+def _centred(draft: Draft, i: int, x: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Move a point to where the pose is met best with all of some shifts (s, n) together."""
+    problem, lanes, which = draft.problem, draft.targets.lanes, np.full(len(shifts), i)
+    for _ in range(2):
+        e, J = errors(problem, x + shifts, lanes, which), jacobians(problem, x + shifts, lanes, which)
+        x = x - np.linalg.lstsq(J.reshape(-1, problem.n), e.ravel(), rcond=1e-9)[0]
+    return x
+
+
+def _on_line(problem: IkProblem, line: Curve, x: np.ndarray) -> bool:
+    assert line.direction is not None
+    moving = int(np.argmax(np.abs(line.direction)))
+    t = (x[moving] - line.x[0, moving]) * line.direction[moving]
+    return bool(near(problem, x, line.x[0] + t * line.direction))
 
 
 def _as_curve(problem: IkProblem, curve: Continuum) -> Curve:
@@ -76,131 +132,7 @@ def _as_curve(problem: IkProblem, curve: Continuum) -> Curve:
     return Curve(x, True, 1, float(spacing))
 
 
-def _polish(draft: Draft, rows: np.ndarray, iterations: int):
-    """Polish some rows by Gauss–Newton on J itself: kernels factor JᵀJ, which knows singular values to 1e-8 only.
-
-    A double root is approached by halves on either side, and comes out as two points nearer than solutions can be,
-    and so as one.
-    """
-    if not len(rows) or time_is_over():
-        return
-    x = polished(draft.problem, draft.targets.lanes, draft.pose[rows], draft.x[rows], iterations, LONGEST)
-    draft.replace(rows, x)
-    draft.keep_distinct()
-
-
-def _merge_indistinct(draft: Draft) -> None:
-    """Merge the points of every root of high multiplicity; mark the pose undecided if they are far apart.
-
-    Rounding of a pose moves such a root by rounding's fourth root. Points of it are as good as each other, and so
-    is what lies between them; between two solutions it is not.
-    """
-    singular = (draft.rows.least < SINGULAR).nonzero()[0]
-    dropped = np.zeros(len(draft.pose), bool)
-    middles: list[tuple[int, np.ndarray]] = []
-    for i in _poses(draft, singular):
-        if time_is_over():
-            break
-        rows = singular[draft.pose[singular] == i]
-        rows = rows[np.argsort(draft.rows.miss[rows], kind="stable")]
-        while len(rows) > 1:
-            best, others = rows[0], rows[1:]
-            away, same = _indistinct(draft, best, others)
-            group = np.concatenate([[best], others[same]])
-            places = np.concatenate([np.zeros((1, draft.x.shape[1])), away[same]])
-            if np.ptp(places, axis=0).max() > 2.0 * SAME:
-                _lower(draft, i, _BLURRED)
-            rows = others[~same]
-            if len(group) == 1:
-                continue
-            middle = _onto_arc(draft, i, draft.x[best] + places.mean(axis=0)[None])
-            dropped[group] = True
-            if draft.judged(middle, np.array([i])).miss[0] <= indistinct(draft.problem):
-                middles.append((i, middle))
-            else:
-                dropped[group[np.argmin(np.abs(places - places.mean(axis=0)).max(axis=1))]] = False
-    if dropped.any():
-        draft.keep((~dropped).nonzero()[0])
-    for i, middle in middles:
-        draft.add(np.array([i]), middle)
-
-
-def _indistinct(draft: Draft, best: int, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return differences (s, n) of other rows of a pose from the best, and which are the same within rounding."""
-    problem, x = draft.problem, draft.x
-    away = problem.difference(problem.from_units(x[others]), problem.from_units(x[best]))
-    same = np.abs(away).max(axis=1) < LONGEST
-    close = same.nonzero()[0]
-    if not len(close):
-        return away, same
-    i = int(draft.pose[best])
-    points = _onto_arc(draft, i, (x[best] + _BETWEEN[:, None, None] * away[close]).reshape(-1, problem.n))
-    between = draft.judged(points, np.full(len(points), i)).miss.reshape(len(_BETWEEN), -1).max(axis=0)
-    same[close] = between <= np.maximum(indistinct(problem), 2.0 * draft.rows.miss[others[close]])
-    return away, same
-
-
-def _onto_arc(draft: Draft, i: int, points: np.ndarray) -> np.ndarray:
-    """Move points (s, n) onto the arc that a root is drawn out to, not along it."""
-    problem, lanes, which = draft.problem, draft.targets.lanes, np.full(len(points), i)
-    for _ in range(3):
-        J, e = jacobians(problem, points, lanes, which), errors(problem, points, lanes, which)
-        points = points - (np.linalg.pinv(J, rcond=ALONG) @ e[..., None])[..., 0]
-    return points
-
-
-def _settle_pairs(draft: Draft) -> None:
-    """Keep both of two solutions that nearly meet, if double precision separates them; else report it."""
-    problem = draft.problem
-    for pair in close_pairs(problem, draft.targets.lanes, draft.pose, draft.x, draft.rows.least):
-        roots, i = draft.roots.get(pair.pose, []), pair.pose
-        theirs = [bool(pair.holds(problem, root.x)) for root in roots]
-        if pair.apart:
-            here = (draft.pose == i) & pair.holds(problem, draft.x)
-            draft.keep((~here).nonzero()[0])
-            draft.add(np.full(2, i), pair.twins)
-            if any(theirs):
-                told = roots[theirs.index(True)]._replace(apart=pair.distance)
-                draft.roots[i] = [told, *(root for root, its in zip(roots, theirs, strict=True) if not its)]
-            if pair.curvature <= ALONE:
-                _lower(draft, i, "three may nearly meet where two are listed")
-        elif pair.double and any(theirs):
-            draft.roots[i] = [
-                root._replace(kind="double") if its and len(root.kernel) == 1 else root
-                for root, its in zip(roots, theirs, strict=True)
-            ]
-        elif pair.merged:
-            _lower(draft, i, "two may nearly meet where one is listed")
-
-
-def _classified(draft: Draft, i: int, straight: bool = False) -> list[tuple[int, np.ndarray]]:
-    """Return continua of one pose, taken out of a draft and sampled, and its isolated singular solutions.
-
-    With `straight` only continua that are straight lines are looked for, which is quick.
-    """
-    rows = np.flatnonzero(draft.pose == i)
-    least = draft.rows.least[rows]
-    continua = families_of(draft.problem, draft.targets.lanes, i, draft.x[rows], least, straight)
-    if continua.isolated and not straight:
-        draft.roots[i] = continua.isolated
-        if any(root.blurred or root.fourfold for root in continua.isolated):
-            _lower(draft, i, "some of a multiplicity that the second order does not tell")
-    if continua.blurred:
-        _lower(draft, i, _BLURRED)
-    elif continua.doubtful:
-        _lower(draft, i, "some nearly singular, which may be a continuum or not")
-    elif not continua.all_straight:
-        _lower(draft, i, "continua were followed from solutions on them, others may exist")
-    if time_is_over():
-        _lower(draft, i, OVER)
-    if continua.member.any():
-        rest = np.ones(len(draft.pose), bool)
-        rest[rows[continua.member]] = False
-        draft.keep(np.flatnonzero(rest))
-    return _family(draft, i, continua.curves) + [(i, x[None]) for x in continua.blurred]
-
-
-def _family(draft: Draft, i: int, curves: list[Curve]) -> list[tuple[int, np.ndarray]]:
+def _self_motions(draft: Draft, i: int, curves: list[Curve]) -> list[tuple[int, np.ndarray]]:
     """Return samples of self-motions inside limits, or the first, excluded point if the limits leave none."""
     problem, self_motions, sample = draft.problem, [], []
     for curve in curves:
@@ -211,14 +143,14 @@ def _family(draft: Draft, i: int, curves: list[Curve]) -> list[tuple[int, np.nda
         if not parts:
             sample.append((i, curve.x[:1]))
         if not certain:
-            _lower(draft, i, "a continuum was followed in steps, limits may leave more of it")
+            lower(draft, i, "a self-motion is known by samples, limits may leave more of it")
     if self_motions:
         draft.self_motions[i] = draft.self_motions.get(i, ()) + tuple(self_motions)
         draft.codes[i] = FAMILY if draft.codes[i] in (COMPLETE, FAMILY) else SAMPLED
     return sample
 
 
-def _lower(draft: Draft, i: int, why: str) -> None:
+def lower(draft: Draft, i: int, why: str) -> None:
     """Withdraw the status that everything is listed."""
     draft.codes[i] = SAMPLED if i in draft.self_motions else UNDECIDED
     draft.notes[i] = why

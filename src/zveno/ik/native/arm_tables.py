@@ -18,6 +18,7 @@ from ..closed_form.other_forms import SlidingForm
 from ..closed_form.revolute_arms import branches, three_parallel
 from ..closed_form.turns_then_slides import turns_then_slides
 from ..ik_problem import IkProblem
+from ..pose_error import Chain
 from ..steps import Step
 from ..task import Task
 from .bounds import DOUBLE, Bounds
@@ -157,16 +158,6 @@ def parts_of(row: Any, shapes: Iterable[tuple[int, ...]]) -> list[Any]:
         parts.append(part.reshape(shape) if shape else part[0])
         at += prod(shape)
     return parts
-
-
-class Chain(NamedTuple):
-    """Parts of a problem that `judge` and `error` need; lengths are in its units already."""
-
-    steps: tuple[Step, ...]
-    n: int
-    task: Task
-    turning: np.ndarray
-    length: float
 
 
 def chain_of(kinds: str, links: Any, task: Task) -> Chain:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from ..checks.distinct import SAME
 from ..checks.judgement import EXACT, SINGULAR, SLACK
-from ..checks.singular_solutions import ROUNDING
 from ..closed_form.other_forms import EDGE, REACHED
 from ..targets import EXACT as RIGID
 
@@ -60,7 +59,7 @@ DOUBLE = Bounds(
     missed=1e6 * REACHED,
     meeting=1e-10,
     closed=2e-14,
-    sharp=ROUNDING,
+    sharp=4e-15,
     exact=EXACT,
     singular=1.1 * SINGULAR,
     slack=2.0 * SLACK,

@@ -22,18 +22,22 @@ from ...kernels.ops import (
     where,
 )
 from ..checks.judgement import FLOOR, N_KNOWN, judge, spread_of_marks
-from ..checks.singular_solutions import NEARLY_SINGULAR, SHARP
 from ..ik_problem import TURN
 from ..newton import damped_step
+from ..pose_error import Chain
 from ..pose_error import error as pose_error
 from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
-from .arm_tables import Chain, JudgedClass, chain_of
+from .arm_tables import JudgedClass, chain_of
 
 N_ROW = 8
 """Numbers of a row of the answer: q, residual and condition."""
 N_KEYS = 8
 N_JUDGED = N_KNOWN + 1
 """Numbers of a judgement beside coordinates: those of `judge`, and a second mark."""
+NEARLY_SINGULAR = 1e-3
+"""Smallest singular value above which coordinates are as exact as rounding lets them be."""
+SHARP = 1e-10
+"""A miss up to `SHARP` times the smallest singular value, or to rounding, leaves coordinates as exact as can be."""
 ROOM = 16.0
 """Factor from the pose error to the uncertainty of coordinates: another solver leaves another error."""
 NO_POSE = -1.0

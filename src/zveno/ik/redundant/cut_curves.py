@@ -1,13 +1,28 @@
-"""The parts of a continuum that limits leave, sampled in order."""
+"""Curves of solutions, and the parts of them that limits leave, sampled in order."""
 
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from ..ik_problem import TURN, IkProblem
-from .families import SAMPLE, Curve
+
+SAMPLE = 16
+"""Points kept of a curve."""
+
+
+class Curve(NamedTuple):
+    """A curve of solutions, in the chain's units, limits of turning coordinates disregarded."""
+
+    x: np.ndarray
+    """(s, n), in order; neighbours are at most `spacing` apart."""
+    closed: bool
+    dimension: int
+    spacing: float
+    direction: np.ndarray | None = None
+    """(n,) of −1, 0 and 1 where the curve is x[0] + t · direction, a whole turn of t."""
 
 
 def within_limits(problem: IkProblem, curve: Curve) -> tuple[list[tuple[np.ndarray, bool]], bool]:
@@ -21,7 +36,7 @@ def within_limits(problem: IkProblem, curve: Curve) -> tuple[list[tuple[np.ndarr
     x = problem.in_units(problem.wrapped(problem.from_units(curve.x)))
     inside = problem.inside(problem.from_units(x))
     if inside.all():
-        return [(_spread(x), curve.closed)], curve.whole
+        return [(_spread(x), curve.closed)], True
     lower, upper = problem.box
     # A coordinate that stays outside its limits by more than it can move between neighbours is never inside.
     excluded = (np.maximum(lower - x, x - upper).min(axis=0) > 2 * curve.spacing).any()
@@ -30,7 +45,7 @@ def within_limits(problem: IkProblem, curve: Curve) -> tuple[list[tuple[np.ndarr
         x, inside = np.roll(x, -first, axis=0), np.roll(inside, -first)
     runs = np.split(np.arange(len(x)), np.flatnonzero(np.diff(inside)) + 1)
     parts = [(_spread(x[run]), False) for run in runs if inside[run[0]]]
-    return parts, curve.whole and bool(excluded)
+    return parts, bool(excluded)
 
 
 def _straight_parts(problem: IkProblem, curve: Curve) -> list[tuple[np.ndarray, bool]]:

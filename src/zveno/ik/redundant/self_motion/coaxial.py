@@ -22,8 +22,7 @@ from ...ik_problem import TURN, IkProblem
 from ...newton import Lanes
 from ...solutions import SelfMotion
 from .. import seven_revolute
-from ..cut_curves import within_limits
-from ..families import ON_CURVE, SAMPLE, Curve
+from ..cut_curves import SAMPLE, Curve, within_limits
 from .fine_points import short
 
 ANGLES = 720
@@ -33,6 +32,8 @@ COAXIAL = 1e-9
 NEAR = 0.05
 """Solutions of a slice this near to where two axes are one are brought there, rad: double roots are known badly."""
 CORRECTIONS = 12
+ON_LINE = 4e-11
+"""Error of a pose, lengths over `length` and radians, up to which it stays on a line."""
 
 
 class Pair(NamedTuple):
@@ -94,7 +95,7 @@ def coaxial_lines(free: IkProblem, T: np.ndarray, lanes: Lanes, curves: Sequence
             direction[pair.first], direction[pair.first + 2] = 1.0, -pair.sense
             points = x + direction * (TURN * np.arange(SAMPLE) / SAMPLE)[:, None]
             miss = np.abs(errors(free, points, lanes, np.zeros(SAMPLE, int))).max()
-            if miss <= ON_CURVE and not any(on_line(line, points[:1])[0] for line in lines):
+            if miss <= ON_LINE and not any(on_line(line, points[:1])[0] for line in lines):
                 lines.append(Curve(points, True, 1, TURN / SAMPLE, direction))
     return lines
 
@@ -125,7 +126,7 @@ def _on_pair(free: IkProblem, lanes: Lanes, pair: Pair, held: int, x: np.ndarray
     for _ in range(CORRECTIONS):
         J, e = jacobians(free, x, lanes, pose)[:, :, rest], errors(free, x, lanes, pose)
         x[:, rest] -= np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-8), e)
-    return x[np.abs(errors(free, x, lanes, pose)).max(axis=1) <= ON_CURVE]
+    return x[np.abs(errors(free, x, lanes, pose)).max(axis=1) <= ON_LINE]
 
 
 def on_line(line: Curve, x: np.ndarray) -> np.ndarray:
