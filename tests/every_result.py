@@ -41,6 +41,7 @@ def every_result(directory: Path) -> dict[str, zveno.Result]:
     found = [
         zveno.loops.mobility(slider),
         zveno.loops.close(slider, [[0.5], [0.6]]),
+        zveno.loops.assembly_modes(slider, [0.5]),
         walking.simulate_walk(dog, paws, dog.pack(bent), walking.StaticGait(steps=1), duration=0.05),
         puma.ik(puma.forward_kinematics(puma.random((), 2))),
         puma.ik(puma.forward_kinematics(puma.random((), 2))).prove(),

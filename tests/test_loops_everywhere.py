@@ -11,6 +11,7 @@ from zveno.errors import ModelError
 
 FUNCTIONS = {
     "apply_deviations",
+    "assembly_modes",
     "close",
     "constrained_dynamics",
     "constrained_dynamics_derivatives",

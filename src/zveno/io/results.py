@@ -48,6 +48,7 @@ HOMES = {
     "MeasurementPlan": "zveno.calibration.planning.result",
     "Configurations": "zveno.ik._whole_body.posture_result",
     "Closure": "zveno.loops._close",
+    "Modes": "zveno.loops._modes",
     "Mobility": "zveno.loops._mobility",
     "Solutions": "zveno.ik.solutions",
     "Walk": "zveno.walking.walk_result",

@@ -5,3 +5,5 @@ from ._close import Closure as Closure
 from ._close import close as close
 from ._mobility import Mobility as Mobility
 from ._mobility import mobility as mobility
+from ._modes import Modes as Modes
+from ._modes import assembly_modes as assembly_modes

@@ -1,0 +1,91 @@
+"""Assembly modes: all of them where a bound says so, poses of bodies counted once."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from closed_models import at, body, carried, four_bar
+
+import zveno
+from zveno import Frame, Joint, Link, Loop, ZvenoError, joints
+from zveno.loops import assembly_modes, close
+
+CASES = Path(__file__).parents[3] / "shared" / "cases" / "loops"
+
+
+@pytest.mark.parametrize("crank", [-2.0, -0.4, 0.9, 2.5])
+def test_four_bar(crank):
+    """Both intersections of the coupler's and the rocker's circles, in closed form."""
+    a, b, c, d = 0.3, 0.5, 0.4, 0.5
+    modes = assembly_modes(zveno.Robot(four_bar("point")), [crank])
+    assert (modes.status, modes.bound, len(modes)) == ("complete", 2, 2)
+    end = np.array([a * np.cos(crank), a * np.sin(crank)])
+    base = np.array([d, 0.0])
+    far = np.linalg.norm(base - end)
+    u = (base - end) / far
+    along = (far**2 + b**2 - c**2) / (2 * far)
+    height = np.sqrt(b**2 - along**2)
+    expected = [end + along * u + sign * height * np.array([-u[1], u[0]]) for sign in (1, -1)]
+    tops = [base + c * np.array([np.cos(q[2]), np.sin(q[2])]) for q in modes.q]
+    assert min(np.abs(np.array(tops) - expected).max(), np.abs(np.array(tops[::-1]) - expected).max()) < 1e-12
+
+
+def test_the_state_of_continuation_is_among_them():
+    robot = zveno.Robot(carried(four_bar("point")))
+    target = {"crank": 0.5, "yaw": 0.3}
+    state, modes = close(robot, target).q, assembly_modes(robot, target)
+    moves = [robot.mechanism.difference(state, q) for q in modes.q]
+    assert min(abs((move + np.pi) % (2 * np.pi) - np.pi).max() for move in moves) < 1e-9
+    assert modes.status == "complete"
+
+
+def test_a_slide():
+    """A slider-crank: the rod reaches the guide on both sides."""
+    links = [Link(name, body()) for name in ("ground", "crank", "rod", "slider")]
+    chain = [
+        Joint("crank", "ground", "crank", joints.Revolute()),
+        Joint("rod", "crank", "rod", joints.Revolute(), at(0.2)),
+        Joint("slider", "ground", "slider", joints.Prismatic((1.0, 0.0, 0.0)), at(0.6)),
+    ]
+    frames = [Frame("end", "rod", at(0.6))]
+    mechanism = zveno.assemble("slider", links, chain, frames, loops=[Loop("end", "slider", ("x", "y"))])
+    modes = assembly_modes(zveno.Robot(replace(mechanism, motors=("crank",))), [0.7])
+    assert (modes.status, len(modes)) == ("complete", 2)
+    y = 0.2 * np.sin(0.7)
+    expected = 0.2 * np.cos(0.7) + np.array([-1, 1]) * np.sqrt(0.36 - y**2) - 0.6
+    assert np.allclose(np.sort(modes.q[:, 2]), expected, atol=1e-12)
+
+
+def test_a_meeting_of_modes_is_undecided():
+    """The coupler folds back along the rocker, b = c − |base − end|: the two modes are one."""
+    mechanism = four_bar(a=0.3, b=0.3, c=0.5, d=0.5)
+    modes = assembly_modes(zveno.Robot(mechanism), [1e-5])
+    assert modes.status == "undecided"
+    assert "meet" in modes.reason
+
+
+def test_faults(tmp_path):
+    robot = zveno.Robot(four_bar())
+    with pytest.raises(ZvenoError, match="one set"):
+        assembly_modes(robot, [[0.1], [0.2]])
+    modes = assembly_modes(robot, [0.9])
+    assert zveno.load_result(modes.save(tmp_path / "modes.json")).status == modes.status == "complete"
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize(
+    ("name", "count", "status"),
+    [("four_bar", 2, "complete"), ("five_bar", 2, "complete"), ("slider_crank", 2, "complete"),
+     ("palletiser", 8, "complete"), ("ankle", 4, "sampled"), ("delta", 16, "sampled")],
+)  # fmt: skip
+def test_known_modes_of_the_cases(name, count, status):
+    if not CASES.exists():
+        pytest.skip("models of loops are not there")
+    path = CASES / f"{name}.xml"
+    robot = zveno.load(path if path.exists() else CASES / name / "robot.yaml")
+    known = json.loads((CASES / "answers.json").read_text())[name].get("modes", count)
+    modes = assembly_modes(robot, {})
+    assert known == count
+    assert (len(modes), modes.status) == (count, status)
