@@ -8,6 +8,7 @@ import pytest
 
 import zveno
 from zveno import ZvenoError
+from zveno.algorithms.loop_rows import loop_rows
 from zveno.loops import mobility
 
 URDF = """<robot name="four">
@@ -121,6 +122,26 @@ def test_urdf_holds_loops(tmp_path, locked):
         warnings.simplefilter("error")
         path = robot.write(tmp_path / "again.urdf")
     assert_same_loops(robot.mechanism, zveno.load(path).mechanism)
+
+
+@pytest.mark.parametrize("locked", ["point", "weld"])
+def test_mjcf_holds_loops(tmp_path, locked):
+    pytest.importorskip("mujoco")
+    mechanism = read(MJCF, tmp_path, "four.xml").mechanism
+    loop = zveno.Loop(mechanism.loops[0].frame, "rocker", locked)
+    frames = [frame for frame in mechanism.frames if frame.name == loop.frame]
+    robot = zveno.Robot(zveno.edit.rebuilt(mechanism, loops=[loop], frames=frames))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = zveno.load(robot.write(tmp_path / "again.mjcf")).mechanism
+    assert [each.locked for each in again.loops] == [loop.locked]
+    assert again.motors == mechanism.motors
+    assert np.array_equal(again.reference, mechanism.reference)
+    rows = [loop_rows(each, [0.3, 0.4, 0.5], np.zeros(3)) for each in (robot.mechanism, again)]
+    assert np.allclose(rows[0].value, rows[1].value, atol=1e-14)
+    hinge = zveno.Loop(loop.frame, "rocker", "hinge")
+    with pytest.warns(zveno.ZvenoWarning, match="loop"):
+        zveno.Robot(zveno.edit.rebuilt(robot.mechanism, loops=[hinge])).write(tmp_path / "hinge.mjcf")
 
 
 def test_mjcf_actuators_and_keyframe(tmp_path):

@@ -41,6 +41,25 @@ def test_the_state_of_continuation_is_among_them():
     assert modes.status == "complete"
 
 
+def test_a_loop_cut_elsewhere():
+    """The same four-bar, cut at the crank's foot instead of the coupler's end, has the same states."""
+    links = [Link(name, body()) for name in ("ground", "rocker", "coupler", "crank")]
+    chain = [
+        Joint("rocker", "ground", "rocker", joints.Revolute(), at(0.5)),
+        Joint("top", "rocker", "coupler", joints.Revolute(), at(0.4)),
+        Joint("elbow", "coupler", "crank", joints.Revolute(), at(-0.5)),
+    ]
+    frames = [Frame("foot", "crank", at(-0.3)), Frame("pivot", "ground")]
+    loops = [Loop("foot", "pivot", "hinge")]
+    other = zveno.assemble("cut", links, chain, frames, loops=loops, motors=("rocker",), reference={"rocker": 1.8})
+    first = assembly_modes(zveno.Robot(four_bar(motors=("rocker",))), [1.9])
+    second = assembly_modes(zveno.Robot(other), [1.9])
+    assert (first.status, second.status) == ("complete", "complete")
+    angles = first.q[:, 0], second.q.sum(axis=1)
+    pairs = [np.sort_complex(np.exp(1j * angle)) for angle in angles]
+    assert np.allclose(*pairs, atol=1e-12)
+
+
 def test_a_slide():
     """A slider-crank: the rod reaches the guide on both sides."""
     links = [Link(name, body()) for name in ("ground", "crank", "rod", "slider")]

@@ -8,14 +8,16 @@ free joint are in world axes in MuJoCo, and in the body's axes here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain, count
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
 
 from ..errors import ModelError
-from ..mechanism import Drive, Frame, Joint, Link, Mechanism
+from ..mechanism import Drive, Frame, Joint, Link, Loop, Mechanism
+from ..mechanism.loops import CLOSING_JOINTS
 from ..spatial import inertia
 from ..spatial.rotations import to_quaternion
 from ..spatial.transforms import inverse
@@ -26,6 +28,15 @@ _SMALLEST = 2e-15
 """Smallest principal moment, kg·m², that MuJoCo accepts for a body that moves."""
 _ROUNDING = 1e-6
 """Relative violation of the triangle inequality of principal moments that counts as rounding of a file."""
+
+
+_EQUALITIES = {CLOSING_JOINTS["point"]: "connect", CLOSING_JOINTS["weld"]: "weld"}
+"""Equality constraints of MJCF by the locked directions of a loop."""
+
+
+def _numbered(name: str) -> Iterator[str]:
+    """Iterate over the name, then the name with numbers."""
+    return chain([name], (f"{name}{k}" for k in count(2)))
 
 
 class _Motion(NamedTuple):
@@ -59,8 +70,10 @@ _MOTIONS: dict[str, Callable[[Any], list[_Motion]]] = {
 def to_mjcf(mechanism: Mechanism) -> str:
     """Return the text of an MJCF file whose inverse dynamics in MuJoCo are those of the mechanism.
 
-    A `ZvenoWarning` names the losses: closed loops, velocity and one-sided limits, gear ratios (armatures hold
-    their effect), constant drive torques, a coupling matrix, shapes, and the order of coordinates if it changes.
+    Points and welds that close loops become equality constraints between sites, motors actuators, and the closed
+    reference a keyframe. A `ZvenoWarning` names the losses: other closed loops, velocity and one-sided limits, gear
+    ratios (armatures hold their effect), constant drive torques, a coupling matrix, shapes, and the order of
+    coordinates if it changes.
 
     Raises:
         ModelError: a helical joint, a free joint that does not hang from the world, a moving link without mass, or
@@ -83,6 +96,11 @@ class _Writer:
         self.frames: dict[str, list[Frame]] = {}
         for frame in mechanism.frames:
             self.frames.setdefault(frame.link, []).append(frame)
+        self.site_of = {frame.name: frame.name for frame in mechanism.frames}
+        for name in (name for loop in mechanism.loops for name in (loop.frame, loop.other)):
+            if name not in self.site_of:  # a loop that ends at a link's own frame needs a site there
+                self.site_of[name] = next(free for free in _numbered(f"{name}_loop") if free not in self.site_of)
+                self.frames.setdefault(name, []).append(Frame(self.site_of[name], name))
         self.order: list[str] = []
         self.lost: dict[str, list[str]] = {}
 
@@ -102,24 +120,56 @@ class _Writer:
         for joint in free:
             self.body(world, [joint])
         followers = [joint for joint in self.mechanism.joints if joint.mimic is not None]
-        if followers:
+        if followers or self.held_loops:
             equality = self.add(self.root, "equality")
         for joint in followers:
             mimic = joint.mimic
             assert mimic is not None
             polynomial = numbers([mimic.offset, mimic.multiplier, 0, 0, 0])
             self.add(equality, "joint", joint1=joint.name, joint2=mimic.joint, polycoef=polynomial)
+        for loop in self.held_loops:
+            first, second = (checked_name(self.site_of[name]) for name in (loop.frame, loop.other))
+            self.add(equality, _EQUALITIES[tuple(loop.locked)], site1=first, site2=second)
+        if self.mechanism.loops:
+            self.driving()
+
+    @property
+    def held_loops(self) -> list[Loop]:
+        """Loops that an equality constraint holds."""
+        return [loop for loop in self.mechanism.loops if tuple(loop.locked) in _EQUALITIES]
+
+    @property
+    def keeps_order(self) -> bool:
+        """True if coordinates have the order of the mechanism."""
+        return self.order == [joint.name for joint in self.mechanism.joints if joint.type.n_v]
+
+    def driving(self) -> None:
+        """Write motors as actuators, and the closed reference as a keyframe."""
+        mechanism = self.mechanism
+        motors = [name for name in mechanism.motors or () if mechanism.joint(name).type.n_v == 1]
+        self.lost["the motors of"] = [name for name in mechanism.motors or () if name not in motors]
+        if motors:
+            actuators = self.add(self.root, "actuator")
+            for name in motors:
+                self.add(actuators, "motor", name=checked_name(name), joint=checked_name(name))
+        if mechanism.reference is None:
+            return
+        if not self.keeps_order or any(joint.mimic is not None for joint in mechanism.joints):
+            self.lost["the reference configuration of"] = [mechanism.name]
+            return
+        keys = self.add(self.root, "keyframe")
+        self.add(keys, "key", name="closed", qpos=numbers(mechanism.reference))
 
     def all_losses(self) -> list[str]:
         """Return the losses in words."""
         mechanism = self.mechanism
-        matrix = coupling_losses(mechanism)
+        matrix = coupling_losses(mechanism, loops_held=self.held_loops)
         kept = ("the springs of", "the limits of")
         losses = [words for words in matrix if not words.startswith(kept)] + extra_losses(mechanism)
         losses += [
             words for start, names in self.lost.items() for words in listed(start, list(dict.fromkeys(names)))
         ]
-        if self.order != [joint.name for joint in mechanism.joints if joint.type.n_v]:
+        if not self.keeps_order:
             losses.append("the order of coordinates, which follows the tree branch by branch")
         return losses
 

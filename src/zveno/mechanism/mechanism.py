@@ -190,6 +190,11 @@ class Mechanism(JointSpace):
         return np.diag(ratios)
 
     @property
+    def home(self) -> np.ndarray:
+        """Configuration that is drawn: the closed reference of a mechanism with loops, else neutral."""
+        return self.neutral() if self.reference is None else self.reference
+
+    @property
     def driven_velocities(self) -> tuple[int, ...]:
         """Entries of v that belong to driven joints; all entries if the model does not name its motors."""
         if self.motors is None:

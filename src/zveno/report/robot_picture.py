@@ -112,7 +112,7 @@ def draw_robot(
         points: points of the world shown as dots, (k, 3).
         frames: names of frames shown as red, green and blue axes.
     """
-    q = mechanism.neutral() if q is None else mechanism.checked_q(q)
+    q = mechanism.home if q is None else mechanism.checked_q(q)
     if q.ndim != 1:
         raise ShapeError(f"must have shape ({mechanism.n_q},), got {q.shape}", element="q")
     robot, upright = robot_parts(mechanism), upright_axes(mechanism)

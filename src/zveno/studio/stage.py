@@ -96,7 +96,7 @@ class Stage:
         self.shape: RobotParts = robot_parts(self.mechanism)
         self.frame: str = _shown_frame(self.mechanism) if frame is None else frame
         self.size: float = self.shape.size
-        self.q: np.ndarray = within(self.mechanism, np.array(self.mechanism.neutral(), dtype=float))
+        self.q: np.ndarray = within(self.mechanism, np.array(self.mechanism.home, dtype=float))
         self._changing = threading.Lock()
         self.readers: list[Callable[[np.ndarray], None]] = []
         """Functions called in the worker's thread after changes of q, at most eight times per second."""
@@ -245,7 +245,7 @@ def add_joints(stage: Stage, gui: Any) -> None:
         slider.on_update(moved)
         sliders.append((coordinate, slider))
     home = gui.add_button("Neutral")
-    home.on_click(lambda _: stage.set(np.array(stage.mechanism.neutral(), dtype=float)))
+    home.on_click(lambda _: stage.set(np.array(stage.mechanism.home, dtype=float)))
 
     def read(q: np.ndarray) -> None:
         numbers.content = live_numbers(stage, q)
