@@ -1,4 +1,4 @@
-"""Writes the pages that follow from the sources: commands.md, api.md and formats.md in docs/reference."""
+"""Writes docs/reference from the sources: the commands, the public names by job, and the file formats."""
 
 from __future__ import annotations
 
@@ -32,23 +32,40 @@ def commands() -> str:
     return "\n".join(parts)
 
 
-def api() -> str:
-    """Every public name by job, with its signature and docstring; results and the robot with their methods."""
-    parts = ["# Python\n", "Every public name, by job, from its docstring.\n"]
-    for module in (zveno, *(getattr(zveno, job) for job in JOBS)):
-        parts += [f"## {module.__name__}\n", inspect.getdoc(module) or "", ""]
-        for name in sorted(module.__all__, key=str.lower):
-            value = getattr(module, name)
-            if inspect.ismodule(value):
-                if name not in JOBS:
-                    parts += [f"### zveno.{name}\n", _block(inspect.getdoc(value) or "")]
-                continue
-            parts += [f"### {name}\n", _block(_described(name, value))]
-            if inspect.isclass(value) and issubclass(value, zveno.Result | zveno.Robot):
-                for method, function in inspect.getmembers(value, inspect.isfunction):
-                    if not method.startswith("_") and inspect.getdoc(function):
-                        parts += [f"#### {name}.{method}\n", _block(_described(method, function))]
+def api() -> dict[str, str]:
+    """Pages of the public names: an index, the names of `zveno`, `Robot`, and a page per job."""
+    pages = {"zveno": _page(zveno, [name for name in zveno.__all__ if name != "Robot"])}
+    pages["robot"] = "\n".join(["# Robot\n", *_entry("Robot", zveno.Robot)])
+    pages |= {job: _page(getattr(zveno, job), getattr(zveno, job).__all__) for job in JOBS}
+    rows = ["| page | names |", "|---|---|"]
+    for page, text in pages.items():
+        names = re.findall(r"^### (\S+)", text, re.M)
+        label = page if page == "zveno" else ("Robot" if page == "robot" else f"zveno.{page}")
+        rows.append(f"| [{label}]({page}.md) | {', '.join(f'`{name}`' for name in names)} |")
+    head = ["# Python\n", "Every public name, on a page per job, from its docstring.\n"]
+    return {"python": "\n".join([*head, *rows, ""])} | pages
+
+
+def _page(module: Any, names: list[str]) -> str:
+    parts = [f"# {module.__name__}\n", inspect.getdoc(module) or "", ""]
+    for name in sorted(names, key=str.lower):
+        value = getattr(module, name)
+        if not inspect.ismodule(value):
+            parts += _entry(name, value)
+        elif module is not zveno or name not in JOBS:
+            parts += [f"### {module.__name__}.{name}\n", _block(inspect.getdoc(value) or "")]
     return "\n".join(parts)
+
+
+def _entry(name: str, value: Any) -> list[str]:
+    """Signature and docstring of a name; those of methods too, of a result and of the robot."""
+    parts = [f"### {name}\n", _block(_described(name, value))]
+    if inspect.isclass(value) and issubclass(value, zveno.Result | zveno.Robot):
+        for method, function in inspect.getmembers(value, inspect.isfunction):
+            inherited = value is not zveno.Result and function is getattr(zveno.Result, method, None)
+            if not method.startswith("_") and not inherited and inspect.getdoc(function):
+                parts += [f"#### {name}.{method}\n", _block(_described(method, function))]
+    return parts
 
 
 FORMATS = {
@@ -58,13 +75,14 @@ FORMATS = {
     "URDF, read": ("zveno.io.urdf", None),
     "URDF, written": ("zveno.io.write_urdf", None),
     "MJCF, read": ("zveno.io.mjcf", None),
+    "MJCF, written": ("zveno.io.write_mjcf", None),
     "Poses": ("zveno.ik.paths.pose_files", "read_poses"),
     "Measurements (.csv)": ("zveno.io.measurements", None),
     "Motions of one joint at a time (.csv)": ("zveno.calibration", "read_axis_motions"),
-    "Measurements: settings, columns, other files": ("zveno", "read_dataset"),
-    "Recordings": ("zveno", "read_log"),
+    "Measurements: settings, columns, other files": ("zveno.calibration", "read_dataset"),
+    "Recordings": ("zveno.identification", "read_log"),
     "Results (.json)": ("zveno.io.results", None),
-    "Motions (.npz, .csv, .parquet)": ("zveno", "Trajectory.save"),
+    "Motions (.npz, .csv, .parquet)": ("zveno.simulation", "Trajectory.save"),
 }
 """What describes a format: the docstring of its module, or of the function that reads or writes it."""
 
@@ -81,13 +99,27 @@ def formats() -> str:
 
 
 def _described(name: str, value: Any) -> str:
+    if inspect.isclass(value) and issubclass(value, zveno.Result):
+        return f"{name}\n\n{inspect.getdoc(value) or ''}"  # made by functions, not by users
     try:
-        signature = str(inspect.signature(value)).replace("zveno.", "")
+        signature = _plain(inspect.signature(value))
     except (TypeError, ValueError):
         signature = ""
-    if len(signature) > 90:
-        signature = signature.replace(", ", ",\n    ").replace("(", "(\n    ", 1)
     return f"{name}{signature}\n\n{inspect.getdoc(value) or ''}"
+
+
+def _plain(signature: inspect.Signature) -> str:
+    """Return a signature without quotes around its annotations, one parameter per line if it is long."""
+    text = str(signature).replace("zveno.", "").replace("'", "")
+    if len(text) <= 90:
+        return text
+    parts, given = [], list(signature.parameters.values())
+    for before, parameter in zip([None, *given], given, strict=False):
+        if parameter.kind is parameter.KEYWORD_ONLY and (before is None or before.kind is not before.KEYWORD_ONLY):
+            parts.append("*")
+        parts.append(str(parameter).replace("zveno.", "").replace("'", ""))
+    returned = text.rpartition(") -> ")[2] if ") -> " in text else ""
+    return "(\n    " + ",\n    ".join(parts) + ",\n)" + (f" -> {returned}" if returned else "")
 
 
 def _block(text: str, language: str = "text") -> str:
@@ -97,6 +129,6 @@ def _block(text: str, language: str = "text") -> str:
 if __name__ == "__main__":
     os.environ |= {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
     FOLDER.mkdir(exist_ok=True)
-    for name, text in {"commands": commands(), "api": api(), "formats": formats()}.items():
+    for name, text in ({"commands": commands(), "formats": formats()} | api()).items():
         (FOLDER / f"{name}.md").write_text(text, encoding="utf-8")
         print("wrote", FOLDER / f"{name}.md")

@@ -12,6 +12,7 @@ import inspect
 import io
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -251,7 +252,12 @@ def test_the_site_has_every_page_in_its_list():
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     listed = set(re.findall(r"(\S+\.md)$", text.partition("nav:")[2], re.MULTILINE))
     pages = {page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")}
-    assert listed == pages | {f"reference/{name}.md" for name in ("api", "commands", "formats")}
+    made = runpy.run_path(str(ROOT / "docs" / "generate.py"), run_name="generate")
+    names = {"commands", "formats", *made["api"]()}
+    assert listed == {page for page in pages if not page.startswith("reference/")} | {
+        f"reference/{name}.md" for name in names
+    }
+    assert "Recordings" in made["formats"]()
 
 
 def test_figures_of_the_readme_are_those_of_the_comparison():
