@@ -92,8 +92,21 @@ def main() -> None:
 
     step(9, "The report")
     page = FOLDER / "report.html"
-    results = [base, motion, identified, plan, calibrated, solutions]
-    zveno.write_report(results, page, title="PUMA 560, from drawing to controller")
+    tool = rms(calibrated.robot.forward_kinematics(q)[:, :3, 3] - built.forward_kinematics(q)[:, :3, 3])
+    left = rms(identified.robot.gravity_torque(q) - built.gravity_torque(q))
+    truth = (
+        "The built robot is simulated, so its true geometry and masses are known. In 500 random configurations, "
+        f"the tool of the drawn robot is off by {1e3 * place:.2f} mm (rms) and that of the calibrated robot by "
+        f"{1e3 * tool:.3f} mm, the place of the tracker included. Holding torques of the drawn robot are off by "
+        f"{torque:.2f} N·m, those of the identified robot by {left:.3f} N·m."
+    )
+    dynamics_text = (
+        "A motion is planned whose torques show the masses; the log of the built robot gives the dynamics."
+    )
+    geometry_text = "Thirty configurations are planned and measured with a tracker; two of the readings are wrong."
+    pose_text = "The calibrated robot reaches the drawn pose in all of these configurations."
+    story = [truth, base, dynamics_text, motion, identified, geometry_text, plan, calibrated, pose_text, solutions]
+    zveno.write_report(story, page, title="PUMA 560, from drawing to controller")
     say(f"one page that needs no network: {page} ({page.stat().st_size / 1e6:.1f} MB)")
 
 

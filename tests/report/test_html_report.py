@@ -87,7 +87,19 @@ def test_several_results_make_one_page(results, tmp_path):
     both = [results["BaseParameters"], results["Solutions"]]
     text = zveno.write_report(both, tmp_path / "both.html", title="A robot").read_text(encoding="utf-8")
     assert "<title>A robot</title>" in text
-    assert text.count("<h3>") == 2
+    assert text.count("<h3 ") == 2
+
+
+def test_a_page_has_contents_and_paragraphs(results, tmp_path):
+    parts = ["Drawn & built.", results["BaseParameters"], results["Solutions"]]
+    text = zveno.write_report(parts, tmp_path / "both.html").read_text(encoding="utf-8")
+    assert '<p class="text">Drawn &amp; built.</p>' in text
+    contents = text.partition("<nav")[2].partition("</nav>")[0]
+    links = re.findall(r'href="#(\w+)"', contents)
+    assert len(links) > 4
+    assert all(f'id="{link}"' in text for link in links)
+    alone = results["Solutions"].report(tmp_path / "one.html").read_text(encoding="utf-8")
+    assert "Contents: <a" in alone
 
 
 def test_what_cannot_be_reported_is_refused(results, tmp_path):

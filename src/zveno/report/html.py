@@ -36,19 +36,25 @@ def checked_report(path: str | PathLike[str]) -> Path:
     return file
 
 
-def write(descriptions: Sequence[Description], path: str | PathLike[str], title: str | None = None) -> Path:
-    """Write a page of descriptions and return the file."""
+def write(chapters: Sequence[Description | str], path: str | PathLike[str], title: str | None = None) -> Path:
+    """Write a page of descriptions, with paragraphs between them, and return the file."""
     file = checked_report(path)
-    if not descriptions:
+    first = next((chapter.title for chapter in chapters if isinstance(chapter, Description)), None)
+    if first is None:
         raise ZvenoError("a report needs at least one result")
-    return write_text(file, render(descriptions, descriptions[0].title if title is None else title))
+    return write_text(file, render(chapters, first if title is None else title))
 
 
-def render(descriptions: Sequence[Description], title: str) -> str:
-    """Return the HTML of a page."""
+def render(chapters: Sequence[Description | str], title: str) -> str:
+    """Return the HTML of a page: contents, then the chapters in order."""
     scenes: dict[str, Any] = {}
-    several = len(descriptions) > 1
-    body = "".join(_chapter(description, k, several, scenes) for k, description in enumerate(descriptions))
+    several = sum(isinstance(chapter, Description) for chapter in chapters) > 1
+    body = _contents(chapters, several)
+    for k, chapter in enumerate(chapters):
+        paragraph = isinstance(chapter, str)
+        body += (
+            f'<p class="text">{_safe_lines(chapter)}</p>' if paragraph else _chapter(chapter, k, several, scenes)
+        )
     script, style = bundle("report.js"), bundle("report.css")
     data = json.dumps(scenes, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     policy = (
@@ -85,9 +91,25 @@ def _safe(text: str) -> str:
     return html.escape(visible(text))
 
 
+def _safe_lines(text: str) -> str:
+    return "\n".join(_safe(line) for line in text.splitlines())
+
+
+def _contents(chapters: Sequence[Description | str], several: bool) -> str:
+    """Return links to the sections, one line per chapter."""
+    lines = []
+    for k, chapter in enumerate(chapters):
+        if isinstance(chapter, str):
+            continue
+        head = [f'<b><a href="#s{k}">{_safe(chapter.title)}</a></b>'] if several else ["Contents"]
+        links = [f'<a href="#s{k}_{j}">{_safe(block.title)}</a>' for j, block in enumerate(chapter.of("html"))]
+        lines.append(f"<div>{head[0]}: {' · '.join(links)}</div>" if links else f"<div>{head[0]}</div>")
+    return f'<nav class="note">{"".join(lines)}</nav>'
+
+
 def _chapter(description: Description, number_of: int, headed: bool, scenes: dict[str, Any]) -> str:
-    head = f"<h3>{_safe(description.title)}</h3>" if headed else ""
-    verdict = "\n".join(_safe(line) for line in description.verdict.splitlines())
+    head = f'<h3 id="s{number_of}">{_safe(description.title)}</h3>' if headed else ""
+    verdict = _safe_lines(description.verdict)
     tiles = "".join(
         f'<div class="tile"><b>{_safe(value_text(each))}</b><span>{_safe(each.meaning)}</span></div>'
         for each in description.shown

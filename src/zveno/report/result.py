@@ -96,16 +96,16 @@ class Result:
 
 
 def write_report(
-    results: Result | Sequence[Result], path: str | os.PathLike[str], *, title: str | None = None
+    results: Result | Sequence[Result | str], path: str | os.PathLike[str], *, title: str | None = None
 ) -> Path:
     """Write one offline HTML page about one or several results and return the file.
 
     Args:
-        results: results of any task.
+        results: results of any task; texts among them become paragraphs.
         path: an .html file.
         title: title of the page; that of the first result if not given.
     """
     from .html import write
 
-    several = results if isinstance(results, Sequence) else (results,)
-    return write([result.describe() for result in several], path, title)
+    several = (results,) if isinstance(results, Result) else results
+    return write([part if isinstance(part, str) else part.describe() for part in several], path, title)
