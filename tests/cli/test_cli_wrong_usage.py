@@ -147,6 +147,19 @@ def test_closed_streams_are_no_error_of_ours():
 
 
 @pytest.mark.laws
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
+@pytest.mark.parametrize(
+    "words", [["info", "ur5", "--json"], ["robots"], ["--help"], ["fk", "--help"]], ids=" ".join
+)
+def test_a_full_disk_is_one_line(words):
+    with open("/dev/full", "wb") as full:
+        done = run(words, stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error: the output cannot be written")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.laws
 def test_an_endless_standard_input_is_refused():
     with open("/dev/zero", "rb") as endless:
         done = run(["info", "-"], stdin=endless, stderr=subprocess.PIPE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import importlib
 import io
@@ -19,6 +20,8 @@ from ..errors import ZvenoError, ZvenoWarning, visible
 
 _SIGNED_QUANTITY = re.compile(r"-(?:[\d.]+(?:e[-+]?\d+)?\s*[a-z°*/]|pi\b|π)", re.IGNORECASE)
 OK, FAILED, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors of a standard output that takes no more."""
 
 USAGE = """usage: zveno COMMAND ROBOT ...
 
@@ -104,14 +107,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt:
             print("interrupted", file=sys.stderr)
             return INTERRUPTED
-        except BrokenPipeError:
-            # The rest of the buffer would fail again when Python flushes it at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return CLOSED_PIPE
         except ZvenoError as error:
             hint = "" if error.remedy else f". `zveno {argv[0]} --help` explains what is expected"
             return _report(error, f"error: {_one_line(error)}{hint}", BAD_INPUT, debug)
         except OSError as error:
+            if isinstance(error, BrokenPipeError) or (error.errno in NO_SPACE and error.filename is None):
+                return _end_output(error)
             if error.filename is None:
                 return _report_internal(error, debug)
             place = f"{_one_line(error.filename)[:200]}: {_one_line(error.strerror)}"
@@ -144,8 +145,21 @@ def usage() -> str:
 
 
 def _print_text(text: str) -> int:
-    print(text)
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        return _end_output(error)
     return OK
+
+
+def _end_output(error: OSError) -> int:
+    """Return the exit code where the standard output takes no more: its reader went away, or its disk is full."""
+    # The rest of the buffer would fail again when Python flushes it at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return CLOSED_PIPE
+    print(f"error: the output cannot be written: {error.strerror}. Free space on its disk", file=sys.stderr)
+    return BAD_INPUT
 
 
 def _unknown_verb(word: str) -> int:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import tyro
 
-from .options import OUTPUT, Number, OutputFlags
+from .options import OUTPUT, READ, Number, OutputFlags
 from .output import answer_of, deliver, protect, say_written, write_report
 
-Motions = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MOTIONS")]
+Motions = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MOTIONS"), READ]
 Target = Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="FILE")]
 
 
