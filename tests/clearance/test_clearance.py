@@ -142,9 +142,11 @@ def test_pairs_by_name_and_what_always_touches():
     first, _, third, last = robot.link_names[1:5]
     named = Capsules(robot, Clearance(radius=0.01, pairs=[(first, last), (third, first)]))
     assert named.names == (f"{first} – {last}", f"{third} – {first}")
-    thick = Capsules(robot, Clearance(radius=0.6))
+    thick = Capsules(robot, Clearance(radius=0.25))
     assert (first, third) in thick.left_out
     assert named.left_out == ()
+    with pytest.raises(zveno.ZvenoError, match=r"radius of 600 m touch each other in every configuration"):
+        Capsules(robot, Clearance(radius=600))
     for pairs, says in (
         ([(first, "arm")], "arm"),
         ([(first, first)], "a pair must be two link names"),

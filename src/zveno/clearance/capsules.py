@@ -99,6 +99,12 @@ class Capsules:
         a, b = points[:, self.pairs[:, 0]], points[:, self.pairs[:, 1]]
         gaps = segment_distance(a[:, :, 0], a[:, :, 1], b[:, :, 0], b[:, :, 1]) - self.radii[self.pairs].sum(axis=1)
         apart = np.ones(len(self.pairs), dtype=bool) if named else (gaps > 0.0).any(axis=0)
+        if self.clearance.links and self.clearance.radius is not None and len(apart) and not apart.any():
+            raise ZvenoError(
+                f"links with a radius of {self.radii.max():g} m touch each other in every configuration",
+                element="radius",
+                remedy="Give the radius in m, or none for 3 % of the reach",
+            )
         self.left_out = tuple((names[a], names[b]) for a, b in self.pairs[~apart])
         self.pairs = self.pairs[apart]
         if self.clearance.ground is not None:

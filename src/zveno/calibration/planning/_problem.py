@@ -164,11 +164,14 @@ def plan_problem(
 
 
 def _unchecked(allowed: Admissible) -> list[str]:
-    """Return notes on links that stand on the floor and are not checked against it."""
-    standing = (
-        [] if allowed.capsules is None else [names[0] for names in allowed.capsules.left_out if len(names) == 1]
+    """Return notes on links that stand on the floor or touch each other anyway, and are not checked."""
+    left_out = () if allowed.capsules is None else allowed.capsules.left_out
+    standing = [names[0] for names in left_out if len(names) == 1]
+    touching = dict.fromkeys(" and ".join(names) for names in left_out if len(names) == 2)
+    notes = [f"not checked against the floor, on which they stand: {', '.join(standing)}"] if standing else []
+    return notes + (
+        [f"not kept apart, since they touch in every configuration: {', '.join(touching)}"] if touching else []
     )
-    return [f"not checked against the floor, on which they stand: {', '.join(standing)}"] if standing else []
 
 
 def _candidates(
