@@ -25,6 +25,7 @@ LAYERS = (
     "_executor",
     "motion_limits",
     "scanning",
+    "geometry",
     "clearance",
     "loops",
     "ik",

@@ -34,7 +34,8 @@ OTHERWISE = {"Robot.with_base(kind)"}
 SOURCE = Path(zveno.__file__).parent
 PLAIN = (
     "errors.py", "progress.py", "robot.py", "spatial", "mechanism", "robots", "base_parameters", "report",
-    "scanning", "clearance", "studio", "documents", "cli", "kernels", "algorithms", "fit", "functions.py",
+    "scanning", "geometry", "clearance",
+    "studio", "documents", "cli", "kernels", "algorithms", "fit", "functions.py",
     "programs.py", "robot_functions.py", "export.py", "export_texts.py", "_executor.py",
     "ik", "calibration", "identification", "simulation", "walking", "io", "motion_limits.py", "_lazy.py",
 )  # fmt: skip
@@ -45,10 +46,7 @@ DIALECT = re.compile(r"(?<!there )\b(is|are) no [a-z]|\b(one|entry|value|number|
 """Phrases for "is not a" and "per"."""
 EMPTY_NAMES = {"found", "own", "one", "what", "told", "there"}
 """Names of variables that do not say what they hold."""
-WITH_EMPTY_NAMES = {
-    "base_parameters", "cli", "ik", "io", "report", "simulation", "studio",
-    "walking",
-}  # fmt: skip
+WITH_EMPTY_NAMES = {"ik", "io"}
 """Packages that still have such variables. The list only shrinks."""
 
 

@@ -9,7 +9,7 @@ import zveno
 from mechanisms import random_mechanism
 from tiers import few
 from zveno.clearance import Capsules, Clearance
-from zveno.clearance.segments import PARALLEL, closest_points, segment_distance
+from zveno.geometry.distances import PARALLEL, closest_points, segment_distance
 
 STEP = 1e-6
 SLOPE_TOLERANCE = 1e-6

@@ -7,8 +7,8 @@ import pytest
 
 import zveno
 from zveno.clearance import Capsules, Clearance
-from zveno.clearance.bounding import bounding_capsule
-from zveno.clearance.segments import segment_distance
+from zveno.geometry.bounding import bounding_capsule
+from zveno.geometry.distances import segment_distance
 from zveno.io.shapes import link_shapes
 
 HELD = 1e-9

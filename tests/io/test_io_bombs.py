@@ -17,10 +17,9 @@ from scipy.io import savemat
 import zveno
 from zveno import identification
 from zveno.errors import ModelError, ZvenoError
-from zveno.io.logs import bags
-from zveno.io.mat import read_mat
-from zveno.io.npz import read_npy, read_npz
-from zveno.io.spreadsheets import read_spreadsheet
+from zveno.io.arrays import read_mat, read_npy, read_npz
+from zveno.io.logs import _bags
+from zveno.io.measurements import read_spreadsheet
 
 UNPACKED, LIMIT, PEAK = 64 * 2**20, 2**20, 12 * 2**20
 """Bytes that a bomb unpacks to, bytes that are allowed, and bytes that refusing may take."""
@@ -79,7 +78,7 @@ def test_npy_that_promises_more_than_it_has(tmp_path):
 def test_spreadsheet(tmp_path, monkeypatch):
     pytest.importorskip("openpyxl")
     bomb = packed_npz(tmp_path / "a.xlsx", "xl/worksheets/sheet1.xml", b" " * UNPACKED)
-    monkeypatch.setattr("zveno.io.spreadsheets.MAX_DATA_BYTES", LIMIT)
+    monkeypatch.setattr("zveno.io.measurements.MAX_DATA_BYTES", LIMIT)
     refused_small(lambda: read_spreadsheet(bomb), r"a\.xlsx: it would take 64 MB unpacked")
 
 
@@ -127,7 +126,7 @@ def test_chunks_of_bags_are_read_and_bounded(tmp_path, monkeypatch):
     at = data.index(b"index_pos=") + 10
     (old,) = struct.unpack("<Q", data[at : at + 8])
     (tmp_path / "bomb.bag").write_bytes(data[:at] + struct.pack("<Q", old + len(bomb) - size) + data[at + 8 :])
-    monkeypatch.setattr(bags, "MAX_CHUNK_BYTES", LIMIT)
+    monkeypatch.setattr(_bags, "MAX_CHUNK_BYTES", LIMIT)
     refused_small(
         lambda: identification.read_log(tmp_path / "bomb.bag", robot),
         r"bomb\.bag: a compressed chunk has more than 1 MB unpacked",
@@ -150,8 +149,8 @@ def test_bags_of_ros_2_are_read_and_bounded(tmp_path, monkeypatch, mode):
             raw = bytes(store.serialize_cdr(joint_states(store, k), "sensor_msgs/msg/JointState"))
             writer.write(line, 10**7 * k, raw + bytes(2 * LIMIT if k == 20 else 0))
     assert len(identification.read_log(tmp_path / "bag", robot)) >= 29
-    monkeypatch.setattr(bags, "MAX_CHUNK_BYTES", LIMIT)
-    monkeypatch.setattr(bags, "MAX_UNPACKED_BYTES", LIMIT)
+    monkeypatch.setattr(_bags, "MAX_CHUNK_BYTES", LIMIT)
+    monkeypatch.setattr(_bags, "MAX_UNPACKED_BYTES", LIMIT)
     with pytest.raises(ModelError, match=r"more than 1 MB unpacked|MB unpacked, and at most 1 MB"):
         identification.read_log(tmp_path / "bag", robot)
 

@@ -16,10 +16,9 @@ import pytest
 from zveno.errors import ModelError, ZvenoError
 from zveno.ik.paths.pose_files import read_poses
 from zveno.io import load_mechanism
+from zveno.io.arrays import read_npy, read_npz
 from zveno.io.files import read_bytes, read_json, read_text, replacing, write_text
-from zveno.io.measurement_arrays import read_arrays
-from zveno.io.measurements import read_measurements
-from zveno.io.npz import read_npy, read_npz
+from zveno.io.measurements import read_arrays, read_measurements
 from zveno.io.results import load_result
 from zveno.simulation.trajectory import Trajectory
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.io import savemat
 
 from zveno.errors import ModelError
-from zveno.io.mat import read_mat
+from zveno.io.arrays import read_mat
 
 RNG = np.random.default_rng(0)
 CONTENT = {

@@ -6,9 +6,9 @@ from log_tables import TAU, Q, T, V, check, csv_text, plain, said, table
 
 import zveno
 from zveno.errors import ModelError, UnknownNameError, ZvenoError
+from zveno.io.logs._columns import guessed
+from zveno.io.logs._units import joint_side
 from zveno.io.logs.read import read_log
-from zveno.io.logs.roles import guessed
-from zveno.io.logs.sides import joint_side
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +234,7 @@ def test_motor_side_with_gears_that_are_given(robot, tmp_path):
 
 def test_numbers_count_all_joints_or_all_but_a_gripper(tmp_path):
     """Seven columns are the Panda's arm; six of them are another robot's."""
-    from zveno.io.logs.columns import choose_columns
+    from zveno.io.logs._columns import choose_columns
 
     fingers = ("joint1", "joint2", "finger_joint1", "finger_joint2")
     head = ["t", "q1", "q2", "tau1", "tau2"]

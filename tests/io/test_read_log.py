@@ -9,8 +9,8 @@ from log_tables import TAU, N, Q, T, V, check, csv_text, plain, said, table
 
 import zveno
 from zveno.errors import MissingExtraError, ModelError
+from zveno.io.logs import _tables as text_module
 from zveno.io.logs import log as log_module
-from zveno.io.logs import text as text_module
 from zveno.io.logs.read import read_log, read_logs
 
 

@@ -11,7 +11,7 @@ from stepped import box
 import zveno
 from zveno import simulation
 from zveno.errors import ModelError
-from zveno.simulation.time_stepping.pairs import touches_of_pair
+from zveno.geometry.distances import touches_of_pair
 from zveno.spatial.transforms import transform
 
 HOLES = np.zeros((3, 4))

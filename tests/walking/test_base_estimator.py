@@ -8,7 +8,7 @@ import zveno
 from zveno import walking
 from zveno.kernels.compile import compiled
 from zveno.spatial.rotations import exp, from_quaternion, log, to_quaternion
-from zveno.walking.base_estimator import N_MOTION, BaseEstimator, corrected, foot_places, predicted
+from zveno.walking._base_estimator import N_MOTION, BaseEstimator, corrected, foot_places, predicted
 from zveno.walking.sensing import Sensing
 
 H = 0.002

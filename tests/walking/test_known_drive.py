@@ -7,7 +7,7 @@ import pytest
 
 import zveno
 from zveno import simulation
-from zveno.walking.known_drive import known_drive
+from zveno.walking.machine import known_drive
 
 SHARE = 0.05
 """Of the added inertia: the formula is for slow changes, and volumes and pressures change as the joint turns."""

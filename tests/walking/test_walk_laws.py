@@ -10,12 +10,11 @@ from tiers import few
 from zveno import simulation, walking
 from zveno.errors import ZvenoError
 from zveno.spatial.rotations import elementary, from_quaternion, to_quaternion
+from zveno.walking._simulate_walk import standing_start
+from zveno.walking.dynamic_gait import SOLES_APART, allowed
 from zveno.walking.feet import contact_points, heading
-from zveno.walking.gaits.catching import SOLES_APART, allowed
-from zveno.walking.standing import torque_share
-from zveno.walking.support import overlapping
+from zveno.walking.support import overlapping, torque_share
 from zveno.walking.terrain import heights
-from zveno.walking.walk_inputs import standing_start
 
 IDEAL = walking.Sensors(0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0)
 

@@ -6,7 +6,7 @@ from scipy.spatial import ConvexHull
 
 from zveno import walking
 from zveno.errors import ZvenoError
-from zveno.walking.order import Footprint, foot_order
+from zveno.walking.static_gait import Footprint, foot_order
 from zveno.walking.support import nearest_supported, stability_margin, support_polygon
 
 

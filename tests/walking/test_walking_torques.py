@@ -6,9 +6,18 @@ import pytest
 import zveno
 from zveno import walking
 from zveno.errors import ModelError
-from zveno.walking.body_state import BodyState, body_state
-from zveno.walking.torque_program import EDGES, SMALL, TorqueProblem, accelerations
-from zveno.walking.whole_body_torques import FREE, Gains, Weights, WholeBodyTorques
+from zveno.walking._torques import (
+    EDGES,
+    FREE,
+    SMALL,
+    BodyState,
+    Gains,
+    TorqueProblem,
+    Weights,
+    WholeBodyTorques,
+    accelerations,
+    body_state,
+)
 
 FRICTION = 0.6
 EXACT = 1e-7

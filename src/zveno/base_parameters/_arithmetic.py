@@ -88,10 +88,10 @@ class Arithmetic(Protocol):
     def half(self) -> Any:
         """One half."""
 
-    def pose(self, T: np.ndarray, what: str) -> Pose:
+    def pose(self, T: np.ndarray, label: str) -> Pose:
         """Convert a rigid transform; errors call it `what` if this arithmetic cannot represent it."""
 
-    def twist(self, column: np.ndarray, what: str) -> Twist:
+    def twist(self, column: np.ndarray, label: str) -> Twist:
         """Build the operators of a twist `[v, w]`."""
         ...
 

@@ -212,7 +212,7 @@ def owner(base: BaseParameters, place: int) -> str:
 def caption(base: BaseParameters) -> str:
     """Caption that explains the symbols."""
     numbers = ", ".join(f"{i} {name}" for i, name in enumerate(base.mechanism.link_names) if i)
-    text = f"{view_named(base.view).what}. The number in a symbol is the link's: {numbers}."
+    text = f"{view_named(base.view).explanation}. The number in a symbol is the link's: {numbers}."
     if base.kinds:
         text += (
             " Ia: rotor inertia at the motor, Fv and Fc: viscous and Coulomb friction, off: offset, at the joint."

@@ -79,13 +79,13 @@ class Exact:
             ExactMatrix(matrix.flat.transpose(), matrix.field) for matrix in (self.symmetric, self.double)
         )
 
-    def pose(self, T: np.ndarray, what: str) -> Matrix:
+    def pose(self, T: np.ndarray, label: str) -> Matrix:
         """Convert a transform to the exact numbers that its floats represent."""
-        return exact_transform(T, what)
+        return exact_transform(T, label)
 
-    def twist(self, column: np.ndarray, what: str) -> Twist:
+    def twist(self, column: np.ndarray, label: str) -> Twist:
         """Build the operators of a multiple of the twist."""
-        return _twist(exact_twist(column, what))
+        return _twist(exact_twist(column, label))
 
     def congruences(self, poses: Sequence[Matrix]) -> list[ExactCongruence | None]:
         """Build the congruences of constant transforms."""

@@ -71,8 +71,8 @@ def followers(mechanism: Mechanism, node: Node, loop: Samples | None) -> list[Fo
     joints = []
     for i in node.bodies:
         joint = mechanism.joints[i - 1]
-        what = f"joint {joint.name}"
-        before, after = (exact_transform(T, what) for T in (joint.T_parent_joint, joint.T_joint_child))
+        label = f"joint {joint.name}"
+        before, after = (exact_transform(T, label) for T in (joint.T_parent_joint, joint.T_joint_child))
         f = mechanism.tree.parents[i]
         if not joint.type.n_v:
             joints.append(Follower(i, f, before, after, 0, 1, False, Fraction(0), 0, Fraction(0), 0.0))
@@ -81,7 +81,7 @@ def followers(mechanism: Mechanism, node: Node, loop: Samples | None) -> list[Fo
         direction = twist[3:, 0] if twist.shape[1] == 1 and twist[3:].any() else twist[:3, 0]
         if twist.shape[1] != 1 or np.count_nonzero(direction) != 1:
             raise NotExact(
-                f"{what}: shares its coordinates with others and is not a single motion about a coordinate axis"
+                f"{label}: shares its coordinates with others and is not a single motion about a coordinate axis"
             )
         axis = int(np.argmax(abs(direction)))
         leader, ratio, offset = relation[joint.name]

@@ -46,13 +46,13 @@ class Floating:
         self.scale, self.half, self.identity = scale, 0.5, np.eye(4)
         self.double, self.symmetric, self.weights, self.moments = DOUBLE, SYMMETRIC, np.diag(WEIGHTS), MOMENTS
 
-    def pose(self, T: np.ndarray, what: str) -> np.ndarray:
+    def pose(self, T: np.ndarray, label: str) -> np.ndarray:
         """Convert a transform to the unit of length."""
         T = T.copy()
         T[:3, 3] /= self.scale
         return T
 
-    def twist(self, column: np.ndarray, what: str) -> Twist:
+    def twist(self, column: np.ndarray, label: str) -> Twist:
         """Build the operators of a twist; a translation keeps unit speed, its coordinate is scaled instead."""
         unit = self.scale if column[3:].any() else 1.0
         return _twist(twist_matrix(np.concatenate([column[:3] / unit, column[3:]])).tobytes())

@@ -44,7 +44,7 @@ class View:
     Attributes:
         name: "inertia", "pseudo" or "center".
         symbols: symbols of the ten parameters, where `{}` stands for the link's number.
-        what: explanation of the symbols.
+        explanation: of the symbols.
         to_pseudo, from_pseudo: (10, 10) exact maps to and from the pseudo-inertia's ten numbers.
         columns: index of each parameter among the ten columns of a link in `robot.regressor`; None if the
             parameters of the view are not columns of it.
@@ -52,7 +52,7 @@ class View:
 
     name: str
     symbols: tuple[str, ...]
-    what: str
+    explanation: str
     to_pseudo: tuple[tuple[Fraction, ...], ...]
     from_pseudo: tuple[tuple[Fraction, ...], ...]
     columns: tuple[int, ...] | None

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ModelError, unknown_name
-from ..io.column_names import AT_THE_END, IN_BRACKETS, UNIT_WORDS, plain_word, split_unit
+from ..io.cells import AT_THE_END, IN_BRACKETS, UNIT_WORDS, plain_word, split_unit
 from ..io.measurements import ANGLES, LENGTHS, TURNS, MeasurementTable, as_texts, matrices
 from ..mechanism import Mechanism
 from ..spatial.rotations import elementary, exp, from_rpy, nearest_rotation, to_quaternion

@@ -12,11 +12,18 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, ZvenoWarning, unknown_name
-from ..io.column_names import split_unit
-from ..io.measurement_arrays import ARRAYS, read_arrays
-from ..io.measurements import MeasurementTable, as_texts, group_names, joint_values, read_measurements
-from ..io.spreadsheets import SUFFIX as SPREADSHEET
-from ..io.spreadsheets import read_spreadsheet
+from ..io.cells import split_unit
+from ..io.measurements import (
+    ARRAYS,
+    MeasurementTable,
+    as_texts,
+    group_names,
+    joint_values,
+    read_arrays,
+    read_measurements,
+    read_spreadsheet,
+)
+from ..io.measurements import SUFFIX as SPREADSHEET
 from ..mechanism import Mechanism
 from ..robot_functions import RobotFunctions
 from ._columns import UNITS, meaning_of, understood

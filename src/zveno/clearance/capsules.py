@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import ZvenoError, unknown_name
+from ..geometry.bounding import bounding_capsule, link_bars
+from ..geometry.distances import segment_distance
 from ..kernels.compile import compiled
 from ..kernels.kernel import Kernel
 from ..mechanism import Mechanism
-from ..mechanism.bars import link_bars
 from ..robot_functions import RobotFunctions
-from .bounding import bounding_capsule
 from .distances import Layout, distances, distances_and_slopes
-from .segments import segment_distance
 
 DEFAULT_SHARE = 0.03
 """Default radius of the capsules as a fraction of the reach."""

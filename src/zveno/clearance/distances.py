@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.forward_kinematics import link_poses
+from ..geometry.distances import closest_points
 from ..kernels.ops import maximum, sqrt
 from ..mechanism import Mechanism
 from ..spatial.vectors import cross
-from .segments import closest_points
 
 LEAST_LENGTH = 1e-12
 """Smallest distance with a gradient; for intersecting axes the gradient is zero instead of undefined."""

@@ -40,10 +40,10 @@ def axes(
     protect(output, [motions], reports=True, model=target)
     given = read_axis_motions(motions)
     try:
-        found = identify_axes(*given, sigma=sigma)
+        identified = identify_axes(*given, sigma=sigma)
     except ZvenoError as error:
         raise error.located(file=motions) from error
-    file = write_model(found.mechanism, target)
+    file = write_model(identified.mechanism, target)
     say_written(file)
-    write_report(found, output)
-    deliver(answer_of(found, file=str(file)), output)
+    write_report(identified, output)
+    deliver(answer_of(identified, file=str(file)), output)

@@ -129,9 +129,9 @@ def calibrate(
     def read(path) -> Dataset:
         kind = None if measurement is None else replace(named_measurement(measurement), frame=model.meant)
         campaign = read_dataset(path, mechanism, kind, settings=said, columns=renamed)
-        what = campaign.measurement
-        what = replace(what, frame=what.frame or model.meant, sigma=what.sigma if sigma is None else sigma)
-        return replace(campaign, measurement=what, name=campaign.name or Path(path).stem)
+        kind = campaign.measurement
+        kind = replace(kind, frame=kind.frame or model.meant, sigma=kind.sigma if sigma is None else sigma)
+        return replace(campaign, measurement=kind, name=campaign.name or Path(path).stem)
 
     fitted = fit(
         Robot(mechanism),

@@ -37,20 +37,20 @@ def parsed_q(mechanism: Mechanism, words: Sequence[str], degrees: bool = False) 
     return mechanism.normalized(q)
 
 
-def parsed_velocities(mechanism: Mechanism, words: Sequence[str], what: str, degrees: bool = False) -> np.ndarray:
+def parsed_velocities(mechanism: Mechanism, words: Sequence[str], label: str, degrees: bool = False) -> np.ndarray:
     """Parse velocities, accelerations or torques ("tau"), (n_v,), in order or as pairs with zero for the others."""
     names, values = velocity_names(mechanism), np.zeros(mechanism.n_v)
-    units = [""] * mechanism.n_v if what == "tau" else velocity_units(mechanism)
-    if _are_pairs(words, what):
+    units = [""] * mechanism.n_v if label == "tau" else velocity_units(mechanism)
+    if _are_pairs(words, label):
         _set_pairs(values, words, _one_by_one(names), names, units, degrees, "velocity", names)
     elif words:
         if len(words) != mechanism.n_v:
             raise ShapeError(
                 f"{len(words)} numbers given where {mechanism.name} has {mechanism.n_v} velocities",
-                element=what,
+                element=label,
                 remedy="Order: " + (", ".join(names) or "none"),
             )
-        values[:] = [number(word, what, unit, degrees) for word, unit in zip(words, units, strict=True)]
+        values[:] = [number(word, label, unit, degrees) for word, unit in zip(words, units, strict=True)]
     return values
 
 
@@ -101,12 +101,12 @@ def outside_limits(mechanism: Mechanism, q: np.ndarray) -> list[str]:
     return [name for name, is_outside in zip(mechanism.coordinate_names, outside, strict=True) if is_outside]
 
 
-def _are_pairs(words: Sequence[str], what: str) -> bool:
+def _are_pairs(words: Sequence[str], label: str) -> bool:
     """Return True if arguments are name=value pairs; raise if only some of them are."""
     single = [word for word in words if "=" not in word]
     if single and len(single) < len(words):
         raise ShapeError(
-            f"{single[0]!r} stands among name=value pairs", element=what, remedy="Give numbers only, or pairs only"
+            f"{single[0]!r} stands among name=value pairs", element=label, remedy="Give numbers only, or pairs only"
         )
     return bool(words) and not single
 

@@ -39,7 +39,7 @@ def convert(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ZvenoWarning)
         file = write_model(mechanism, target)
-    lost = [str(one.message) for one in caught]
+    lost = [str(warning.message) for warning in caught]
     data = {"robot": mechanism.name, "file": str(file), "lost": lost}
 
     def show(console):

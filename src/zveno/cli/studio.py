@@ -46,23 +46,23 @@ def studio(
     from .model import loaded
 
     protect(output, [robot, *results], [save])
-    robots, found = [Robot(loaded(robot, model))], []
+    robots, shown = [Robot(loaded(robot, model))], []
     for word in results:
         if Path(word).suffix.lower() in (".json", ".npz"):
-            found.append(load_result(word))
+            shown.append(load_result(word))
         else:
             robots.append(Robot(load_mechanism(word)))
-    with open_studio(robots, found, frame=model.meant, host=host, port=port) as opened:
+    with open_studio(robots, shown, frame=model.meant, host=host, port=port) as opened:
         if save is not None:
             say_written(opened.save(save))
-        told = {
+        settings = {
             "robots": [stage.robot.name for stage in opened.stages],
-            "results": [type(result).kind for result in found],
+            "results": [type(result).kind for result in shown],
             "url": None if save is not None else opened.url,
             "file": None if save is None else str(save),
         }
         said = f"open {opened.url}\nCtrl-C ends it." if save is None else f"open {save}"
-        answer = Answer(lambda: told, lambda console: console.print(said, markup=False, soft_wrap=True))
+        answer = Answer(lambda: settings, lambda console: console.print(said, markup=False, soft_wrap=True))
         if save is not None:
             deliver(answer, output)
             return

@@ -40,8 +40,8 @@ def walked(
     times: Mapping[str, float | None],
 ) -> None:
     """Simulate a walk and write the motion, its plot and the result."""
+    from ..walking.feet import default_stance
     from ..walking.machine_file import GAITS, WalkingMachine
-    from ..walking.stance import default_stance
     from ..walking.terrain import uneven_ground
 
     for name, value in unused.items():

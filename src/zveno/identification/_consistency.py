@@ -10,8 +10,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..base_parameters.result import BaseParameters
 from ..errors import ZvenoError, unknown_name
+from ..geometry.bounding import link_bars
 from ..mechanism import Mechanism
-from ..mechanism.bars import link_bars
 from ..spatial import inertia
 from ..spatial.inertia import N_PARAMETERS, pseudo_inertia
 from ._dissipation import Eliminated, friction_parts

@@ -1,11 +1,11 @@
-"""Lines of text tables: delimiters, cells, and numeric words."""
+"""Cells of text tables: delimiters, numeric words, normalized column names and their units."""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 
@@ -78,3 +78,26 @@ def is_number(word: str) -> bool:
 def listed(lines: Sequence[int] | np.ndarray) -> str:
     """Format line numbers for a message: the first of them, and their count."""
     return f"line {first_of(lines, 8)}"
+
+
+UNIT_WORDS = {"degree": "deg", "degrees": "deg", "°": "deg", "radian": "rad", "radians": "rad", "inch": "in"}
+UNIT_WORDS |= {"µm": "um", "metre": "m", "metres": "m", "meter": "m", "meters": "m"}
+UNIT_WORDS |= {"millimetre": "mm", "millimeters": "mm"}
+"""Other spellings of units."""
+IN_BRACKETS = re.compile(r"^(.*?)[\s_]*[\[(<]\s*([^\])>]+?)\s*[\])>]$")
+AT_THE_END = re.compile(r"^(.*?)[\s_/]+([^\s_/]+)$")
+
+
+def plain_word(name: str) -> str:
+    """Return a name in lower case, with one underscore for blanks, dots and hyphens."""
+    return re.sub(r"[\s.\-]+", "_", name.strip().lower())
+
+
+def split_unit(given: str, known: Container[str]) -> tuple[str, str]:
+    """Return a column's name without its unit, and the unit (one of those known) or ""."""
+    for pattern in (IN_BRACKETS, AT_THE_END):
+        match = pattern.match(given)
+        unit = UNIT_WORDS.get(match[2].lower(), match[2].lower()) if match else ""
+        if match and unit in known:
+            return match[1], unit
+    return given, ""

@@ -163,11 +163,11 @@ def parse_terms(text: str, units: Units, place: Place, *, snap: bool, notes: lis
     return terms
 
 
-def snapped_angle(angle: float, what: str, notes: list[str]) -> float:
+def snapped_angle(angle: float, label: str, notes: list[str]) -> float:
     """Return the multiple of 15° within the tolerance of `angle`, else `angle`; a change is added to `notes`."""
     exact = angles.snapped(angle)
     if angles.off_exact(angle) > 0.0 and exact != angle:
-        notes.append(f"{what}: {angle!r} rad was taken to be {round(math.degrees(exact))}°")
+        notes.append(f"{label}: {angle!r} rad was taken to be {round(math.degrees(exact))}°")
     return exact
 
 

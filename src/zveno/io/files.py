@@ -245,8 +245,8 @@ def check_replaceable(path: Path, inputs: Iterable[str | os.PathLike[str]] = (),
     if stat.S_ISLNK(status.st_mode):
         raise ZvenoError("it is a link, and links are not followed", file=path, remedy="Give the path it leads to")
     if not stat.S_ISREG(status.st_mode):
-        what = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-        raise ZvenoError(f"it is {what}", file=path, remedy="Give the path of a file")
+        description = "a directory" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+        raise ZvenoError(f"it is {description}", file=path, remedy="Give the path of a file")
     if any(os.path.exists(read_from) and os.path.samestat(status, os.stat(read_from)) for read_from in inputs):
         raise ZvenoError("it is read as input and would be overwritten", file=path, remedy="Give another path")
     if not force and not _WRITTEN_HERE.match(_beginning(path)):

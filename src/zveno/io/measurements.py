@@ -1,31 +1,26 @@
-"""Measurement files: CSV with a header of column names, comments with units, empty cells for missing numbers.
-
-    # unit = mm
-    # angle = deg
-    joint1,joint2,x,y,z,group
-    10.0,20.0,412.31,83.20,,front
-
-Joints are identified by name (`joint_values`), the touched targets by `group` or `place` and `hole`
-(`group_names`); the caller chooses the measurement columns. Commas, semicolons, tabs or blanks separate columns;
-columns without a name are not read.
-"""
+"""Measurement files: text tables, spreadsheets and arrays with named columns, units and gaps."""
 
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ..errors import ModelError, ZvenoWarning, first_of, unknown_name
+from ..errors import MissingExtraError, ModelError, ZvenoWarning, first_of, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.assemble import MAX_MAGNITUDE
 from ..mechanism.units import coordinate_units
+from .arrays import read_mat, read_npz
 from .cells import MISSING, NAMELESS, SETTING, delimiter_of, is_number, listed, row_cells, split_cells, without_tail
-from .files import MAX_DATA_BYTES, read_bytes
+from .files import MAX_DATA_BYTES, opened, opened_archive, read_bytes, read_json
 
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254}
 ANGLES = {"rad": 1.0, "deg": np.pi / 180.0, "mrad": 1e-3}
@@ -268,3 +263,268 @@ def matrices(rows: np.ndarray) -> np.ndarray:
     """Reshape sixteen numbers each (n, 16) to (n, 4, 4): by rows, or by columns if the last row is not zeros."""
     T = rows.reshape(len(rows), 4, 4)
     return T if abs(np.nan_to_num(T[:, 3, :3])).max() < 1e-9 else T.transpose(0, 2, 1)
+
+
+ENTRIES = tuple(f"r{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3))
+"""Columns of a rotation matrix."""
+ARRAYS = (".npz", ".mat", ".json")
+"""Suffixes of files that hold arrays."""
+
+
+def _words(words: str) -> re.Pattern[str]:
+    """Match names that hold one of these words, separated from the rest of the name by anything but letters."""
+    return re.compile(rf"(?<![a-z])(?:{words})(?![a-z])", re.IGNORECASE)
+
+
+_JOINTS = _words("q|joints?|joint_?(values|positions?|angles?|poses?)|thetas?|configurations?")
+_POSES = _words("t|h|tf|poses?|transforms?|transformations?|matrix|matrices")
+_POSITIONS = _words("p|y|t|xyz|pos|tvecs?|positions?|points?|translations?|markers?|targets?")
+_ROTATIONS = _words("r|rot|rotations?|orientations?")
+_VECTORS = _words("rvecs?|rotvecs?|rot_vecs?|rotation_vectors?|axis_angles?")
+_OTHERS = _words(
+    "tau|torques?|efforts?|currents?|dq|qd|ddq|qdd|velocity|velocities|speeds?|accelerations?|"
+    "sigmas?|std|noise|cov|covariances?"
+)
+"""Words in array names that determine their contents; `_OTHERS` are neither configurations nor measurements."""
+
+
+def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings: str = "") -> MeasurementTable:
+    """Read the arrays of a file as columns.
+
+    Names determine the contents of arrays: joint values `q` (n, n_q), `position` (n, 3) or `points` (n, points, 3),
+    `rotvec` (n, 3), `pose` (n, 4, 4), (n, 3, 4) or (n, 16), `rotation` (n, 3, 3), and numbers (n,) by their names.
+    Configurations may also be the last axis, (n_q, n) and (4, 4, n).
+
+    Args:
+        path: the file, or a folder of JSON files, each a record: `*.json` or `*/*.json`.
+        coordinates: of the robot, in the order of the columns of joint values.
+        readings: prefix of the names of arrays with measurements, if there are others of the same kind.
+    """
+    path = Path(path)
+    try:
+        arrays = _arrays(path)
+    except ModelError as error:
+        raise error.located(file=path) from None
+    settings = {name: str(value) for name, value in arrays.items() if isinstance(value, str)}
+    numbers = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray) and value.ndim}
+    if not numbers:
+        raise ModelError("holds no arrays of numbers", file=path)
+    n = _rows(list(numbers.values()))
+    # MATLAB counts postures last: q (6, n), poses (4, 4, n).
+    numbers = {
+        name: np.moveaxis(value, -1, 0) if len(value) != n and value.shape[-1] == n else value
+        for name, value in numbers.items()
+    }
+    if n == 0:
+        raise ModelError("its arrays are empty", file=path)
+    columns: dict[str, list[str]] = {}
+    origin: dict[str, str] = {}
+    for name, value in numbers.items():
+        _check_values(value, abs(value) > MAX_MAGNITUDE, name, path)
+        chosen = bool(readings) and name.lower().startswith(readings.lower())
+        joints = not chosen and bool(_JOINTS.search(name)) and not _OTHERS.search(name) and value.ndim > 1
+        if len(value) != n or (readings and not (chosen or joints)):
+            continue
+        if joints:
+            if value[0].size != len(coordinates):
+                raise ModelError(
+                    f"has {value[0].size} columns, and the robot has {len(coordinates)} coordinates",
+                    file=path,
+                    element=f"array {name}",
+                    remedy=f"Its coordinates are {', '.join(coordinates)}",
+                )
+            _check_values(value, np.isnan(value), name, path)
+        made = _numbered(coordinates, value) if joints else _columns(name, value, chosen)
+        twice = next((origin[column] for column in made if column in columns), None)
+        if twice is not None:
+            raise ModelError(
+                f"{twice} and {name} may both be {'joint values' if joints else 'readings'}",
+                file=path,
+                remedy=f"Say how the name of the readings begins: readings = {name}",
+            )
+        columns |= made
+        for column in made:
+            origin[column] = name
+    return MeasurementTable(str(path), columns, settings, np.arange(1, n + 1))
+
+
+def _check_values(value: np.ndarray, bad: np.ndarray, name: str, path: Path) -> None:
+    """Raise an error that names the first row with a bad number."""
+    if bad.any():
+        row = int(np.argwhere(bad)[0][0])
+        raise ModelError(
+            f"{value[bad][0]} is not a finite number of ordinary size",
+            file=path,
+            element=f"array {name}, row {row + 1}",
+            remedy="Correct it, or leave the row out",
+        )
+
+
+def _rows(arrays: list[np.ndarray]) -> int:
+    """Return the number of configurations: the most common length of arrays, first or, failing that, last."""
+    first = [len(value) for value in arrays]
+    n = max(set(first), key=first.count)
+    if first.count(n) == len(arrays):
+        return n
+    either = [length for value in arrays for length in {len(value), value.shape[-1]}]
+    return max(set(either), key=lambda length: (either.count(length), first.count(length), length))
+
+
+def _columns(name: str, value: np.ndarray, chosen: bool) -> dict[str, list[str]]:
+    """Return the columns of an array of measurements; an unknown name is kept, with numbers.
+
+    Args:
+        name, value: the array.
+        chosen: True if the user selected it, so that its shape determines the type of measurement.
+    """
+    shape = tuple(k for k in value.shape[1:] if k != 1)
+    if shape == (16,):
+        value, shape = matrices(value.reshape(-1, 16)), (4, 4)
+
+    def called(words: re.Pattern[str]) -> bool:
+        return chosen or bool(words.search(name) and not _OTHERS.search(name))
+
+    if shape in ((4, 4), (3, 4)) and called(_POSES):
+        return _numbered("xyz", value[:, :3, 3]) | _numbered(ENTRIES, value[:, :3, :3])
+    if shape == (3, 3) and called(_ROTATIONS):
+        return _numbered(ENTRIES, value)
+    if shape == (3,) and _VECTORS.search(name):
+        return _numbered(("rvx", "rvy", "rvz"), value)
+    if shape == (3,) and called(_POSITIONS):
+        return _numbered("xyz", value)
+    if len(shape) == 2 and shape[1] == 3 and called(_POSITIONS):
+        return _numbered([f"{a}{k}" for k in range(1, shape[0] + 1) for a in "xyz"], value)
+    return _numbered([f"{name}_{k}" for k in range(value[0].size)] if shape else [name], value)
+
+
+def _numbered(names: Sequence[str], value: np.ndarray) -> dict[str, list[str]]:
+    """Return columns of these names from an array with as many numbers per row."""
+    rows = value.reshape(len(value), -1)
+    return {name: as_texts(rows[:, k]) for k, name in enumerate(names)}
+
+
+def _arrays(path: Path) -> dict:
+    """Return the arrays of a file, or of a folder of records."""
+    if path.is_dir():
+        files = sorted(path.glob("*.json")) or sorted(path.glob("*/*.json"))
+        if not files:
+            raise ModelError("is a folder without JSON files in it", file=path)
+        return _stacked([_parsed(file) for file in files], path)
+    if path.suffix.lower() == ".npz":
+        return {name: _array(value) for name, value in read_npz(path, MAX_DATA_BYTES).items()}
+    if path.suffix.lower() == ".mat":
+        return {name: _array(value) for name, value in read_mat(path, MAX_DATA_BYTES).items()}
+    return _from_json(path)
+
+
+def _from_json(path: Path) -> dict:
+    content = _parsed(path)
+    if isinstance(content, dict) and len(content) == 1 and isinstance(next(iter(content.values())), list):
+        content = next(iter(content.values()))
+    if isinstance(content, list):
+        return _stacked(content, path)
+    return {name: value if isinstance(value, str) else _array(value) for name, value in content.items()}
+
+
+def _stacked(records: list, path: Path) -> dict:
+    """Return arrays by name from records with equal names."""
+    if not records or not all(isinstance(row, dict) for row in records):
+        raise ModelError(
+            "holds neither named lists nor a list of records",
+            file=path,
+            remedy='Write {"q": [[…], …], "pose": [[[…]]]} or [{"q": […], "pose": …}, …]',
+        )
+    names = [name for name in records[0] if all(name in row for row in records)]
+    return {name: _array([row[name] for row in records]) for name in names}
+
+
+def _parsed(path: Path):
+    content = read_json(path)
+    return content if isinstance(content, (dict, list)) else [content]
+
+
+def _array(value):
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        return None
+    except OverflowError:
+        raise ModelError("a number has too many digits", remedy="Write numbers of ordinary size") from None
+
+
+SUFFIX = ".xlsx"
+MAX_BLANK_ROWS = 100_000
+"""Longest gap between two rows: openpyxl creates every missing row."""
+MAX_COLUMNS = 2000
+_REMEDY = "Save it again as .xlsx, or as CSV"
+
+
+_ROW = re.compile(rb'<(?:\w+:)?row\b[^>]*?\br="(\d{1,18})"')
+
+
+def read_spreadsheet(path: str | PathLike[str], *, sheet: str = "", head_needed: bool = True) -> MeasurementTable:
+    """Read the table of a sheet, the first by default: lines `# key = value`, a header, then numbers.
+
+    Formulas count with the values that were saved; rows are numbered as in the sheet.
+    """
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingExtraError("spreadsheets need openpyxl", remedy="pip install 'zveno[xlsx]'") from None
+    with opened(path, MAX_DATA_BYTES) as stream:
+        with opened_archive(stream, MAX_DATA_BYTES, path, _REMEDY):
+            pass
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # styles and extensions that it leaves out
+                book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
+                text = _text(book, sheet)
+        except ModelError as error:
+            raise error.located(file=path) from None
+        except Exception as error:  # the reader's own errors have no common class
+            raise ModelError(f"it is damaged: {error}", file=path, remedy=_REMEDY) from None
+    return parse_measurements(text, str(path), head_needed=head_needed)
+
+
+def _text(book: Any, sheet: str) -> str:
+    """Return the rows of a sheet as lines of cells with tabs between them."""
+    if sheet and sheet not in book.sheetnames:
+        raise ModelError(f"has no sheet {sheet!r}", remedy=f"Sheets: {', '.join(book.sheetnames)}")
+    page = book[sheet] if sheet else book[book.sheetnames[0]]
+    if not hasattr(page, "reset_dimensions"):
+        raise ModelError("its first sheet is a chart", remedy="Name the sheet with the table")
+    _check_order(book, page)
+    page.reset_dimensions()  # what the file says of its size may be anything
+    lines: list[str] = []
+    blank = 0
+    for row in page.iter_rows(values_only=True):
+        blank = blank + 1 if all(cell is None for cell in row) else 0
+        if blank > MAX_BLANK_ROWS:
+            raise ModelError(
+                f"more than {MAX_BLANK_ROWS} rows from row {len(lines) - blank + 2} on are empty", remedy=_REMEDY
+            )
+        lines.append("\t".join(_cell(cell) for cell in row[:MAX_COLUMNS]))
+    return "\n".join(line.rstrip("\t") if line.lstrip().startswith("#") else line for line in lines)
+
+
+def _check_order(book: Any, page: Any) -> None:
+    """Refuse rows whose numbers do not increase: the library would drop late ones."""
+    last, left = 0, b""
+    with book._archive.open(page._worksheet_path) as source:
+        while chunk := source.read(2**20):
+            left += chunk
+            matches = list(_ROW.finditer(left))
+            for match in matches:
+                number = int(match[1])
+                if number <= last:
+                    raise ModelError(f"row {number} stands behind row {last}", remedy=_REMEDY)
+                last = number
+            left = left[matches[-1].end() if matches else max(0, len(left) - 4096) :]
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return repr(value)
+    return " ".join(str(value).split())

@@ -65,11 +65,11 @@ class AngleKeeper:
         self.snap = snap
         self._near: dict[str, list[str]] = {}
 
-    def placement(self, position: np.ndarray, quaternion: np.ndarray, what: str) -> np.ndarray:
+    def placement(self, position: np.ndarray, quaternion: np.ndarray, label: str) -> np.ndarray:
         """Return the (4, 4) transform of a position (3,) and a quaternion wxyz (4,); `what` names it in notes."""
-        return transform(self.rotation(quaternion, what), tidy_vector(position))
+        return transform(self.rotation(quaternion, label), tidy_vector(position))
 
-    def rotation(self, quaternion: np.ndarray, what: str) -> np.ndarray:
+    def rotation(self, quaternion: np.ndarray, label: str) -> np.ndarray:
         """Return the (3, 3) rotation of a quaternion wxyz."""
         R = tidy_rotation(rotations.from_quaternion(quaternion))
         read = _angles(R)
@@ -77,31 +77,31 @@ class AngleKeeper:
         exact = rotations.from_rpy(meant)
         if np.linalg.norm(rotations.log(R.T @ exact)) <= _COMPILED:
             return R
-        self._remember(what, [f"roll, pitch, yaw {_degrees(read)} near {_degrees(meant)}"])
+        self._remember(label, [f"roll, pitch, yaw {_degrees(read)} near {_degrees(meant)}"])
         return exact if self.snap else R
 
-    def axis(self, axis: np.ndarray, what: str) -> np.ndarray:
+    def axis(self, axis: np.ndarray, label: str) -> np.ndarray:
         """Return the (3,) unit axis."""
         read = unit_axis(tidy_vector(axis))
         meant, words = snapped_axis(read)
-        self._remember(what, words)
+        self._remember(label, words)
         return meant if self.snap else read
 
-    def angle(self, angle: float, what: str) -> float:
+    def angle(self, angle: float, label: str) -> float:
         """Return a single angle, rad."""
         if not is_near_exact(angle):
             return angle
         meant = snapped(angle, REPORT_TOLERANCE)
-        self._remember(what, [f"angle {_degrees([angle])} near {_degrees([meant])}"])
+        self._remember(label, [f"angle {_degrees([angle])} near {_degrees([meant])}"])
         return meant if self.snap else angle
 
     def notes(self) -> list[str]:
         """Return notes on the angles that were snapped, or could be."""
         return near_exact_notes(self._near, self.snap)
 
-    def _remember(self, what: str, words: list[str]):
+    def _remember(self, label: str, words: list[str]):
         if words:
-            self._near.setdefault(what, []).extend(words)
+            self._near.setdefault(label, []).extend(words)
 
 
 def _degrees(angles) -> str:

@@ -51,7 +51,7 @@ HOMES = {
     "Modes": "zveno.loops._modes",
     "Mobility": "zveno.loops._mobility",
     "Solutions": "zveno.ik.solutions",
-    "Walk": "zveno.walking.walk_result",
+    "Walk": "zveno.walking.result",
     "Trajectory": "zveno.simulation.trajectory",
     "WorkspaceMap": "zveno.ik.maps.results",
 }

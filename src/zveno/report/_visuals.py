@@ -40,25 +40,25 @@ def visual_shapes(mechanism: Mechanism, triangles: int) -> dict[int, list[tuple[
         geometries, colors = visual_geometries(mechanism), material_colors(mechanism)
     except ModelError:
         return {}  # an unreadable shape must not prevent the drawing
-    found = {geometry: _mesh_file(geometry, mechanism.source) for geometry in geometries}
-    lacking = {geometry.link for geometry, file in found.items() if geometry.kind == "mesh" and file is None}
-    files = {file for geometry, file in found.items() if file is not None and geometry.link not in lacking}
+    file_of = {geometry: _mesh_file(geometry, mechanism.source) for geometry in geometries}
+    lacking = {geometry.link for geometry, file in file_of.items() if geometry.kind == "mesh" and file is None}
+    files = {file for geometry, file in file_of.items() if file is not None and geometry.link not in lacking}
     if files and not _readable():
-        lacking |= {geometry.link for geometry, file in found.items() if file is not None}
+        lacking |= {geometry.link for geometry, file in file_of.items() if file is not None}
         files = set()
     meshes = {file: _meshes(file, file.stat().st_mtime_ns) for file in sorted(files)}
-    lacking |= {geometry.link for geometry, file in found.items() if file is not None and not meshes.get(file)}
+    lacking |= {geometry.link for geometry, file in file_of.items() if file is not None and not meshes.get(file)}
     smaller = _smaller(meshes, triangles)
     shapes: dict[int, list[tuple[str, Any]]] = {}
-    for geometry, file in found.items():
+    for geometry, file in file_of.items():
         if geometry.link in lacking:
             continue
         said = _hex(geometry.color or colors.get(geometry.material, ()))
         if file is None:
             made = [("", shape) for shape in _simple(geometry)]
         else:
-            made = [(own, _place_mesh(mesh, geometry)) for own, mesh in smaller[file]]
-        coloured = [(said or own or PLAIN, shape) for own, shape in made]
+            made = [(mesh_color, _place_mesh(mesh, geometry)) for mesh_color, mesh in smaller[file]]
+        coloured = [(said or mesh_color or PLAIN, shape) for mesh_color, shape in made]
         shapes.setdefault(mechanism.link_number(geometry.link), []).extend(coloured)
     return shapes
 

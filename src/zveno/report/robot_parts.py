@@ -72,10 +72,10 @@ def robot_parts(mechanism: Mechanism, triangles: int = SCREEN) -> RobotParts:
 def _parts(mechanism: Mechanism, triangles: int) -> RobotParts:
     drawn = skeleton(mechanism)
     seen = visual_shapes(mechanism, triangles)
-    own = _solid_parts(drawn)
+    drawn_parts = _solid_parts(drawn)
     # Links fixed to a link with visual shapes are part of those shapes.
     covered = {i for links in rigid_clusters(mechanism) if seen.keys() & set(links) for i in links}
-    parts = [part for part in own if part.link not in covered]
+    parts = [part for part in drawn_parts if part.link not in covered]
     parts += [Part(link, color, shape) for link, shapes in sorted(seen.items()) for color, shape in shapes]
     return RobotParts(parts, drawn.size, drawn.bolted and 0 not in covered, drawn)
 

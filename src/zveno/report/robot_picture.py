@@ -129,9 +129,9 @@ def draw_robot(
     _draw_shadow(axes, camera, solid, ground)
     for k, facets in enumerate(pale):
         _draw_facets(axes, camera, facets, table.colors, 0.28 + 0.27 * (k + 1) / len(pale), 3 + k)
-    own, colors = _with_extras(mechanism, robot, q, upright, ground, frames)
+    foremost, colors = _with_extras(mechanism, robot, q, upright, ground, frames)
     top = 4 + len(pale)
-    _draw_facets(axes, camera, np.concatenate([solid, own]), np.concatenate([table.colors, colors]), 1.0, top)
+    _draw_facets(axes, camera, np.concatenate([solid, foremost]), np.concatenate([table.colors, colors]), 1.0, top)
     if trail is not None:
         way = camera.project(np.asarray(trail, dtype=float) @ upright.T)[0]
         axes.plot(*way.T, color=TRAIL, linewidth=1.8, zorder=top + 1, solid_capstyle="round")
@@ -142,7 +142,7 @@ def draw_robot(
         _label_frame(axes, camera, upright @ frame_pose(mechanism, q, name)[:3], name, 0.12 * robot.size, top + 2)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_axis_off()
-    seen = camera.project(np.concatenate([corners, own.reshape(-1, 3)]))[0]
+    seen = camera.project(np.concatenate([corners, foremost.reshape(-1, 3)]))[0]
     _frame_picture(axes, seen, robot.size)
     _draw_legend(axes, mechanism, robot)
 

@@ -135,7 +135,7 @@ def _sentence(sentence: str, degrees: bool) -> str:
 
     def turned(match: re.Match[str]) -> str:
         factor = DEGREES * (1e-3 if match[3] == "mrad" else 1.0)
-        low, high = (f"{float(found) * factor:.3g}" if found else "" for found in match.group(1, 2))
+        low, high = (f"{float(digits) * factor:.3g}" if digits else "" for digits in match.group(1, 2))
         return f"{f'{low} to ' if low else ''}{high}°"
 
     return _ANGLE.sub(turned, sentence) if degrees else sentence

@@ -1,5 +1,12 @@
 """Simulation: the public names and where each comes from."""
 
+from ..geometry.grounds import GroundPlane as GroundPlane
+from ..geometry.grounds import GroundSteps as GroundSteps
+from ..geometry.grounds import HeightField as HeightField
+from ..geometry.shapes import Box as Box
+from ..geometry.shapes import Capsule as Capsule
+from ..geometry.shapes import Sphere as Sphere
+from ..geometry.shapes import Wheel as Wheel
 from .constraints import BallJoint as BallJoint
 from .constraints import Constraint as Constraint
 from .constraints import Distance as Distance
@@ -32,12 +39,5 @@ from .impacts import Impact as Impact
 from .impacts import impact as impact
 from .quickest_motion import point_to_point as point_to_point
 from .time_stepping.contact import Contact as Contact
-from .time_stepping.grounds import GroundPlane as GroundPlane
-from .time_stepping.grounds import GroundSteps as GroundSteps
-from .time_stepping.grounds import HeightField as HeightField
-from .time_stepping.shapes import Box as Box
-from .time_stepping.shapes import Capsule as Capsule
-from .time_stepping.shapes import Sphere as Sphere
-from .time_stepping.shapes import Wheel as Wheel
 from .trajectory import EventRecord as EventRecord
 from .trajectory import Trajectory as Trajectory

@@ -45,10 +45,10 @@ def checked_events(events: Iterable[Event]) -> tuple[Event, ...]:
             "is not a list", element="events", remedy="Give events=[zveno.simulation.Event(function), …]"
         )
     events = tuple(events)
-    for one in events:
-        if not isinstance(one, Event):
+    for event in events:
+        if not isinstance(event, Event):
             raise ZvenoError(
-                f"{one!r:.80} is not an event", element="events", remedy="Give zveno.simulation.Event(function)"
+                f"{event!r:.80} is not an event", element="events", remedy="Give zveno.simulation.Event(function)"
             )
     return events
 
@@ -105,15 +105,15 @@ def check_method(
     moving_base: bool,
 ) -> None:
     """Refuse options that the integrator, or a batch, does not support."""
-    contacts = [one for one in constraints if isinstance(one, Contact)]
+    contacts = [each for each in constraints if isinstance(each, Contact)]
     if method == TIME_STEPPING:
         needed = "contacts" if contacts else "joint limits" if limits else "time stepping"
-        for what, given in {"events": events, "projection": projection, "base_motion": moving_base}.items():
+        for option, given in {"events": events, "projection": projection, "base_motion": moving_base}.items():
             if given:
                 raise ZvenoError(
-                    f"{needed} cannot be combined with {what}: time stepping has no {what}",
-                    element=what,
-                    remedy=f"Leave out {what}, or leave out {needed} and use {RK4} or {DOP853}",
+                    f"{needed} cannot be combined with {option}: time stepping has no {option}",
+                    element=option,
+                    remedy=f"Leave out {option}, or leave out {needed} and use {RK4} or {DOP853}",
                 )
         return
     if contacts:
@@ -146,13 +146,13 @@ def checked_constraints(
     A closure that is given for the frames of a loop stands for it. Constraints are refused if they do not fit the
     robot or share a name.
     """
-    for one in constraints:
-        if not isinstance(one, Constraint | Contact):
-            raise ModelError(f"{one!r} is not a constraint", element="constraints")
-        one.check(robot.mechanism)
-    labels = [one.label for one in constraints]
+    for constraint in constraints:
+        if not isinstance(constraint, Constraint | Contact):
+            raise ModelError(f"{constraint!r} is not a constraint", element="constraints")
+        constraint.check(robot.mechanism)
+    labels = [constraint.label for constraint in constraints]
     closures = [LoopClosure.of(loop) for loop in robot.mechanism.loops]
-    constraints = (*(one for one in closures if one.label not in labels), *constraints)
+    constraints = (*(constraint for constraint in closures if constraint.label not in labels), *constraints)
     for label in labels:
         if labels.count(label) > 1:
             raise ModelError(
@@ -166,10 +166,10 @@ def bilateral_constraints(
 ) -> tuple[Constraint, ...]:
     """Return the bilateral constraints of `checked_constraints`; refuse contacts."""
     held: list[Constraint] = []
-    for one in checked_constraints(robot, constraints):
-        if isinstance(one, Contact):
-            refuse_contact(one, "a contact may open, and its rows hold only in time stepping")
-        held.append(one)
+    for constraint in checked_constraints(robot, constraints):
+        if isinstance(constraint, Contact):
+            refuse_contact(constraint, "a contact may open, and its rows hold only in time stepping")
+        held.append(constraint)
     return tuple(held)
 
 

@@ -157,8 +157,8 @@ class Dop853:
             except ControlFault as fault:
                 left = fault.t - self.t
                 if left <= FOUND * self._limits[0]:
-                    [(t, what)] = self.rates.faults.values()
-                    raise Stopped(f"diverged: {what} at t = {t:.6g} s") from None
+                    [(t, reason)] = self.rates.faults.values()
+                    raise Stopped(f"diverged: {reason} at t = {t:.6g} s") from None
                 self.rates.faults.clear()
                 self._limits[3] = self._first = 0.5 * left
                 self._solver = None

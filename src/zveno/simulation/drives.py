@@ -133,7 +133,7 @@ class ServoDrive(DriveModel):
         return np.array([next(states) if lag else target for lag, target in zip(self.lag, goal, strict=True)])
 
 
-def _shaped(mechanism: Mechanism, value, default: float, what: str) -> np.ndarray:
+def _shaped(mechanism: Mechanism, value, default: float, label: str) -> np.ndarray:
     array = np.full(mechanism.n_v, default)
     if isinstance(value, Mapping):
         for name, number in value.items():
@@ -144,5 +144,5 @@ def _shaped(mechanism: Mechanism, value, default: float, what: str) -> np.ndarra
     try:
         array[:] = value
     except (TypeError, ValueError):
-        raise ModelError(f"the {what} is neither one number nor {mechanism.n_v}", element="drive") from None
+        raise ModelError(f"the {label} is neither one number nor {mechanism.n_v}", element="drive") from None
     return array

@@ -208,7 +208,7 @@ def equations_of(
     robot: RobotFunctions, constraints: tuple[Constraint, ...], friction: bool
 ) -> tuple[Equations, tuple[np.ndarray, ...]]:
     """Return the equations, looked up by object identity first and then by value, and the given anchors."""
-    equations = _commanded_equations(robot, tuple(_Hashed(one) for one in constraints), friction)
+    equations = _commanded_equations(robot, tuple(_Hashed(constraint) for constraint in constraints), friction)
     given = np.zeros(0) if has_many_bodies(robot.mechanism) else equations.given_anchors
     return equations, (given,) if len(given) else ()
 
@@ -218,7 +218,7 @@ def _commanded_equations(robot: RobotFunctions, constraints: tuple[_Hashed, ...]
     mechanism = robot.mechanism
     control = as_control(lambda t, q, v: v, mechanism)  # the torques are given as the outside command
     return Equations(
-        robot, bilateral_constraints(robot, [one.constraint for one in constraints]), control, None, friction
+        robot, bilateral_constraints(robot, [hashed.constraint for hashed in constraints]), control, None, friction
     )
 
 

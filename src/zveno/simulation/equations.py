@@ -181,7 +181,7 @@ class Equations(Layout):
 
     def named(self, arrays: Sequence[Any], n: int = 2) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the first n arrays of a kernel call, and u and c, if present, by name."""
-        extra = [name for name, there in (("u", self.commanded), ("c", bool(self.constraints))) if there]
+        extra = [name for name, used in (("u", self.commanded), ("c", bool(self.constraints))) if used]
         return tuple(arrays[:n]), dict(zip(extra, arrays[n:], strict=True))
 
     @cached_property
@@ -236,7 +236,7 @@ class Equations(Layout):
         return self._steps[key]
 
     def _anchors(self, q) -> np.ndarray:
-        parts = [np.asarray(one.anchor(self.mechanism, q)) for one in self.constraints]
+        parts = [np.asarray(constraint.anchor(self.mechanism, q)) for constraint in self.constraints]
         return np.concatenate([np.zeros(0), *parts])
 
     @cached_property

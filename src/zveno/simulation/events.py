@@ -98,7 +98,7 @@ class EventTracker:
             if any(crossing.terminal for crossing in crossings):
                 break
         self._sign = signs
-        return sorted(crossings, key=lambda one: one.t)
+        return sorted(crossings, key=lambda crossing: crossing.t)
 
     def _seen_together(self, times: np.ndarray, states: States, Y: np.ndarray) -> list[Crossing]:
         """Return the `crossings` of compiled functions: all signs at once, then each change by itself."""
@@ -122,7 +122,7 @@ class EventTracker:
             i = int(np.argmin(np.isfinite(values[n])))
             self._finite(self.events[i], float(times[n]), float(values[n, i]))
         self._sign, self._largest = signs[last].tolist(), largest[last].tolist()
-        return sorted(crossings, key=lambda one: one.t)
+        return sorted(crossings, key=lambda crossing: crossing.t)
 
     def _located(self, i: int, times: np.ndarray, values: Sequence[float] | np.ndarray, states: States) -> float:
         """Return the zero of a function between two times; the second time if the values have no sign change."""

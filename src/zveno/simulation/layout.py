@@ -96,7 +96,7 @@ class Layout:
         """
         loops = tuple(LoopClosure.of(loop) for loop in self.mechanism.loops)
         first = self.constraints[: len(loops)]
-        if not loops or [one.structure for one in first] != [one.structure for one in loops]:
+        if not loops or [row.structure for row in first] != [loop.structure for loop in loops]:
             return tuple(range(self.n_rows))
         try:
             checked = set(selection(self.mechanism).checked.tolist())

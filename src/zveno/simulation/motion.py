@@ -23,14 +23,14 @@ class TimeFunction:
     program: Program
 
     @staticmethod
-    def of(function: Callable[..., Any], what: str, shape: tuple[int, ...] = ()) -> TimeFunction:
+    def of(function: Callable[..., Any], label: str, shape: tuple[int, ...] = ()) -> TimeFunction:
         """Trace a function of one number; `what` names it in errors.
 
         Raises:
             TraceError: the function cannot be traced.
             ShapeError: it returns something of another shape.
         """
-        return _time_function(function, what, shape)
+        return _time_function(function, label, shape)
 
     def __call__(self, t: Any) -> Any:
         """Return (f, ḟ, f̈) at a number or a traced scalar."""
@@ -38,21 +38,21 @@ class TimeFunction:
 
 
 @lru_cache(maxsize=64)
-def _time_function(function: Callable, what: str, shape: tuple[int, ...]) -> TimeFunction:
+def _time_function(function: Callable, label: str, shape: tuple[int, ...]) -> TimeFunction:
     try:
         program = trace(
             lambda t: np.asarray(function(t), object), {"t": ()}, name="function_of_time", outputs=("f",)
         )
     except ZvenoError as error:
-        raise error.located(element=what) from error
+        raise error.located(element=label) from error
     except Exception as error:
         raise TraceError(
             f"cannot be traced: {error}",
-            element=what,
+            element=label,
             remedy="Write it with NumPy's elementary functions of one number, without branching on time",
         ) from error
     if program.outputs[0].shape != shape:
-        raise ShapeError(f"returns shape {program.outputs[0].shape} where {shape} is needed", element=what)
+        raise ShapeError(f"returns shape {program.outputs[0].shape} where {shape} is needed", element=label)
     once = forward(program, values=True)
     first = trace(lambda t: call(once, t, 1.0), {"t": ()}, outputs=("f", "f1"))
     twice = forward(first, values=True)

@@ -91,10 +91,10 @@ class Profile:
         slower = self.duration / duration if duration > 0.0 else 1.0
         if self.duration == 0.0:
             return np.zeros((3, len(t)))
-        own = np.minimum(t * slower, self.duration)
-        piece = np.clip(np.searchsorted(self.t, own, side="right") - 1, 0, 6)
+        profile_time = np.minimum(t * slower, self.duration)
+        piece = np.clip(np.searchsorted(self.t, profile_time, side="right") - 1, 0, 6)
         x, v, a, j = self.state[piece].T
-        h = own - self.t[piece]
+        h = profile_time - self.t[piece]
         return np.stack(
             [
                 x + h * (v + h * (a / 2.0 + h * j / 6.0)),

@@ -30,18 +30,18 @@ def commanded(control: Control, mechanism: Mechanism, t: Any, q: np.ndarray, v: 
     Such a run ends, and `faults` gives the reason. A run whose state is not finite ends too: the controller sees
     another state in its place.
     """
-    there = np.asarray(np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1))
-    if not there.any():
+    finite = np.asarray(np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1))
+    if not finite.any():
         return np.full(v.shape, np.nan)
-    if not there.all():
-        q, v = (np.where(there[..., None], x, x[there][0]) for x in (q, v))
+    if not finite.all():
+        q, v = (np.where(finite[..., None], x, x[finite][0]) for x in (q, v))
     u = np.asarray(control.torque(mechanism, t, q, v))
     good = np.isfinite(u).all(axis=-1)
-    for run in map(tuple, np.argwhere(there & ~good).tolist()):
+    for run in map(tuple, np.argwhere(finite & ~good).tolist()):
         k = int(np.argmin(np.isfinite(u[run])))
         joint = joint_of_velocity(mechanism, k)
         faults.setdefault(run, (float(np.max(t)), f"the control gave {u[run][k]} for joint {joint}"))
-    return u if (there & good).all() else np.where((there & good)[..., None], u, np.nan)
+    return u if (finite & good).all() else np.where((finite & good)[..., None], u, np.nan)
 
 
 class Rates:
@@ -129,9 +129,9 @@ class Rates:
     def of_run(self, number: int) -> Rates:
         """Return the rates of one run (n_y,) of a batch (k, n_y), or of the only run; its calls do not count."""
         c = None if self.c is None else self.c.reshape(-1, self.c.shape[-1])[number]
-        one = Rates(self.equations, c)
-        one.redundant, one._named, one.robust = self.redundant, self._named, self.robust
-        return one
+        rates = Rates(self.equations, c)
+        rates.redundant, rates._named, rates.robust = self.redundant, self._named, self.robust
+        return rates
 
 
 def _chosen(inputs: Inputs, which: np.ndarray) -> Inputs:
@@ -145,9 +145,9 @@ def joint_of_velocity(mechanism: Mechanism, k: int) -> str:
     return next(name for name in mechanism.joint_names if k < mechanism.v_slices[name].stop)
 
 
-def refuse_infinite(value: Any, what: str) -> None:
+def refuse_infinite(value: Any, label: str) -> None:
     """Raise an error that names the first entry that is not finite."""
     bad = np.argwhere(~np.isfinite(value))
     if len(bad):
         index = tuple(int(k) for k in bad[0])
-        raise ZvenoError(f"is {value[index]} at {list(index)}", element=what, remedy="Give finite numbers")
+        raise ZvenoError(f"is {value[index]} at {list(index)}", element=label, remedy="Give finite numbers")

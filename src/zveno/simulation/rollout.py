@@ -46,12 +46,12 @@ class Stretch(NamedTuple):
 def stretches(times: np.ndarray, step: float) -> list[Stretch]:
     """Divide the times (n,) into stretches of equal intervals; the last may be shorter."""
     same = np.diff(times) > (times[1] - times[0]) * (1 - 1e-9) if len(times) > 1 else np.zeros(0, dtype=bool)
-    found = []
+    pieces = []
     for first, n in ((0, int(same.sum())), (int(same.sum()), int((~same).sum()))):
         if n:
             between = float(times[first + n] - times[first]) / n
-            found.append(Stretch(float(times[first]), n, steps_in(between, step), between))
-    return found
+            pieces.append(Stretch(float(times[first]), n, steps_in(between, step), between))
+    return pieces
 
 
 def rollout(

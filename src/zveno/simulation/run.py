@@ -103,12 +103,12 @@ def _exchanged(
     fine = np.append(np.concatenate(between), times[-1])
     exchanged = np.full(which.shape, np.nan)
     whole = not which.ndim or equations.commanded
-    chosen = [which] if whole else [(one,) for one in map(tuple, np.argwhere(which).tolist())]
-    for one in chosen:
-        part = start if whole else Start(start.y[one[0]], None if start.c is None else start.c[one[0]], 0.0)
+    chosen = [which] if whole else [(run,) for run in map(tuple, np.argwhere(which).tolist())]
+    for run in chosen:
+        part = start if whole else Start(start.y[run[0]], None if start.c is None else start.c[run[0]], 0.0)
         Y = integrated(equations, part, method, fine, (), projection, lambda _: None).Y
-        found = energy_exchanged(trajectory(equations, fine[: Y.shape[-2]], Y, part.c))
-        exchanged[one if whole else one[0]] = found[which] if whole and which.ndim else found
+        energies = energy_exchanged(trajectory(equations, fine[: Y.shape[-2]], Y, part.c))
+        exchanged[run if whole else run[0]] = energies[which] if whole and which.ndim else energies
     return exchanged
 
 
@@ -217,5 +217,5 @@ def integrated(
             *notes,
             f"redundant constraints solved in least squares: {', '.join(sorted(rates.redundant))}",
         )
-    faults = tuple(EventRecord(t, what, state) for state, (t, what) in sorted(stepper.rates.faults.items()))
+    faults = tuple(EventRecord(t, reason, state) for state, (t, reason) in sorted(stepper.rates.faults.items()))
     return Integrated(times, Y, status, n_steps, stepper.rates.n, records, notes, stops, faults)

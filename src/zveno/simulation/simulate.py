@@ -67,7 +67,7 @@ def simulate(
     single = q0.ndim == 1
     constraints = tuple(constraints)
     if integrator is None:
-        stepped = joint_limits or any(isinstance(one, Contact) for one in constraints)
+        stepped = joint_limits or any(isinstance(constraint, Contact) for constraint in constraints)
         integrator = TIME_STEPPING if stepped else DOP853 if single else RK4
     method = Method.of(integrator, step, rtol, atol, max_step)
     spacing = step if sample_time is None and method.fixed_step else sample_time

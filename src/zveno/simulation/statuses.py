@@ -92,12 +92,12 @@ def status_of_batch(run: Trajectory) -> str:
 def statuses(run: Trajectory) -> np.ndarray:
     """Return the status of every run of a batch, (...,) texts."""
     batch = run.q.shape[:-2]
-    own = run.status if run.status.startswith((f"{FINISHED}:", "stopped:")) else FINISHED
-    texts = np.full(batch, own, dtype=object)
+    status = run.status if run.status.startswith((f"{FINISHED}:", "stopped:")) else FINISHED
+    texts = np.full(batch, status, dtype=object)
     if not run.t.size:
         return texts
     diverged, first, stopped = _ends(run)
-    if own == FINISHED:
+    if status == FINISHED:
         error, exchanged, lost = _balance(run)
         for i in map(tuple, np.argwhere(lost & ~(diverged | stopped))):
             texts[i] = _off_balance(float(error[i]), float(exchanged[i]))

@@ -44,8 +44,8 @@ class EventStops:
 
     def of(self, run: tuple[int, ...]) -> int | None:
         """Return the index k of a run's end; None if no event ended it."""
-        found = np.flatnonzero((self.runs == np.asarray(run, dtype=int)).all(axis=1))
-        return int(found[0]) if len(found) else None
+        rows = np.flatnonzero((self.runs == np.asarray(run, dtype=int)).all(axis=1))
+        return int(rows[0]) if len(rows) else None
 
 
 def reached(times: np.ndarray, t: float) -> int:

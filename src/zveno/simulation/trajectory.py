@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..errors import MissingExtraError, ModelError, ZvenoError, unknown_name
+from ..io.arrays import read_npz
 from ..io.files import replacing
-from ..io.npz import read_npz
 from ..io.results import decode, encode, rebuilt, registered
 from ..mechanism import Mechanism
 from ..mechanism.units import with_unit

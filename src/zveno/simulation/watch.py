@@ -106,9 +106,9 @@ class Watch:
         i, times, between = int(self.runs[k]), piece.nodes[:n], piece.between(k)
         self.tracker.remember(self._signs[i].tolist(), self._largest[i].tolist())
         crossings = self.tracker.crossings(times, between, states[:n])
-        terminal = next((one for one in crossings if one.terminal), None)
+        terminal = next((crossing for crossing in crossings if crossing.terminal), None)
         if terminal is not None:
-            crossings = [one for one in crossings if one.t <= terminal.t + SAME_TIME]
+            crossings = [crossing for crossing in crossings if crossing.t <= terminal.t + SAME_TIME]
             begins = piece.nodes[: -1 : (len(piece.nodes) - 1) // piece.n_steps]
             steps = max(1, int(np.searchsorted(begins, terminal.t - SAME_TIME)))
             self._stop(i, terminal, between(np.array([terminal.t]))[0], n_steps + steps)
@@ -120,7 +120,7 @@ class Watch:
             return
         self.tracker.remember(self._signs[0].tolist(), self._largest[0].tolist())
         crossings = self.tracker.jump(t, y)
-        terminal = next((one for one in crossings if one.terminal), None)
+        terminal = next((crossing for crossing in crossings if crossing.terminal), None)
         if terminal is not None:
             self._stop(0, terminal, y, n_steps)
         self._report(0, crossings)
@@ -132,4 +132,8 @@ class Watch:
         self._signs[i], self._largest[i] = self.tracker.remembered
         where = tuple(map(int, np.unravel_index(i, self.batch))) if self.batch else ()
         events = self.tracker.events
-        self.records += [EventRecord(one.t, events[one.number].name, where) for one in crossings if one.wanted]
+        self.records += [
+            EventRecord(crossing.t, events[crossing.number].name, where)
+            for crossing in crossings
+            if crossing.wanted
+        ]

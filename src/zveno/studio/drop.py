@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError
+from ..geometry.bounding import link_bars
+from ..geometry.shapes import Sphere
 from ..mechanism import Mechanism
-from ..mechanism.bars import link_bars
 from ..robot_functions import RobotFunctions
 from ..simulation.controllers import PD, unactuated
 from ..simulation.simulate import simulate
 from ..simulation.time_stepping.contact import Contact
-from ..simulation.time_stepping.shapes import Sphere
 from ..simulation.trajectory import Trajectory
 from .playback import Playback
 from .stage import Stage

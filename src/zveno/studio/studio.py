@@ -1,4 +1,4 @@
-"""Class `Studio`: a secured server, a stage per robot and a view per result."""
+"""Class `Studio`: a secured server, a stage per robot, a view per result, and offline pages of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ZvenoError
+from ..io.files import write_text
 from ..report.result import Result
 from ..report.robot_parts import robot_parts
 from ..report.robot_picture import round_length
@@ -20,7 +21,6 @@ from ..robot import Robot
 from .drop import DropPanel, can_fall
 from .path import PathPanel
 from .playback import Playback
-from .save import save_scene, scene_page
 from .server import LOOPBACK, guarded_server
 from .stage import Stage, add_joints
 from .target import RED, Target, lamp
@@ -220,3 +220,32 @@ def _mechanism(result: Result) -> Any:
             f"the {type(result).kind} does not hold its robot", remedy="Compute it again with this version"
         )
     return mechanism
+
+
+MOST_FRAMES = 300
+"""Maximum number of frames of a motion; more are subsampled evenly."""
+
+
+def save_scene(studio: Studio, path: str | PathLike[str]) -> Path:
+    """Write the page and return the file."""
+    file = Path(path)
+    if file.suffix.lower() not in (".html", ".htm"):
+        raise ZvenoError(f"a scene cannot be saved as {file.suffix!r}", file=file, remedy="Use .html")
+    return write_text(file, scene_page(studio).decode())
+
+
+def scene_page(studio: Studio) -> bytes:
+    """Render the page: the motion of the first time bar, or else the current scene."""
+    serializer = studio.server.get_scene_serializer()
+    if studio.playbacks:
+        stage, playback = studio.playbacks[0]
+        t, before = playback.t, playback.at
+        kept = np.unique(np.linspace(0, len(t) - 1, min(len(t), MOST_FRAMES)).round().astype(int))
+        pauses = np.append(np.diff(t[kept]), 0.5) if playback.unit == "s" else np.full(len(kept), 0.5)
+        for k, pause in zip(kept.tolist(), pauses.tolist(), strict=True):
+            playback.show(k)
+            stage.place()
+            serializer.insert_sleep(max(pause, 1e-3))
+        playback.show(before)
+        stage.place()
+    return serializer.as_html().encode()

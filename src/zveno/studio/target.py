@@ -112,9 +112,9 @@ class Target:
 
     def choose(self, number: int) -> None:
         """Move the robot to a solution, counted from 0."""
-        found = self.found
-        if found is not None and 0 <= number < int(found.count):
-            self.stage.set(found.q[number])
+        solutions = self.found
+        if solutions is not None and 0 <= number < int(solutions.count):
+            self.stage.set(solutions.q[number])
 
     def solve(self) -> None:
         """Solve for the target in the worker's thread."""
@@ -122,21 +122,21 @@ class Target:
             self._show(None, "not asked: tick the box above")
             return
         try:
-            found = self._solutions(self.T)
+            solutions = self._solutions(self.T)
         except ZvenoError as error:
             self._show(None, str(error))
             return
-        self._show(found, "")
+        self._show(solutions, "")
 
     def _solutions(self, T: np.ndarray) -> Solutions:
         robot = self.stage.robot
         return robot.ik(T, self.frame, task=self.task.value, timeout=SECONDS)
 
-    def _show(self, found: Solutions | None, why: str) -> None:
-        stage, self.found, self.verdict = self.stage, found, ""
+    def _show(self, solutions: Solutions | None, why: str) -> None:
+        stage, self.found, self.verdict = self.stage, solutions, ""
         shown = np.zeros((0, stage.mechanism.n_q))
-        if found is not None and self.show.value:
-            shown = found.of()[:MOST_GHOSTS] if len(found) else found.nearest[None]
+        if solutions is not None and self.show.value:
+            shown = solutions.of()[:MOST_GHOSTS] if len(solutions) else solutions.nearest[None]
             shown = shown[np.isfinite(shown).all(axis=1)]
         poses = stage.link_poses(shown) if len(shown) else NOWHERE
         with stage.server.atomic():
@@ -145,28 +145,30 @@ class Target:
         stage.worker.mark((stage.node, "tell"), lambda: self._tell(why), after=TEXT_SECONDS)
 
     def _tell(self, why: str) -> None:
-        found = self.found
-        if found is None:
+        solutions = self.found
+        if solutions is None:
             self.status.content, self.table.content, self.choices.options = lamp(RED, "", why), "", (NONE,)
             return
-        self.status.content = lamp(LAMPS.get(found.status, RED), found.status, found.summary, self.verdict)
-        self.table.content = solution_table(found)
-        self.choices.options = tuple(str(k + 1) for k in range(min(int(found.count), MOST_GHOSTS))) or (NONE,)
+        self.status.content = lamp(
+            LAMPS.get(solutions.status, RED), solutions.status, solutions.summary, self.verdict
+        )
+        self.table.content = solution_table(solutions)
+        self.choices.options = tuple(str(k + 1) for k in range(min(int(solutions.count), MOST_GHOSTS))) or (NONE,)
 
     def prove(self) -> None:
         """Prove the status of the solutions; this may take seconds."""
-        found = self.found
-        if found is None:
+        solutions = self.found
+        if solutions is None:
             return
 
         def show_verdict(verdict: Any) -> None:
-            if self.found is found:
+            if self.found is solutions:
                 self.verdict = verdict.summary
                 self._tell("")
 
         self.verdict = "proving …"
         self._tell("")
-        self.stage.worker.aside((self.stage.node, "prove"), lambda: prove(found), show_verdict)
+        self.stage.worker.aside((self.stage.node, "prove"), lambda: prove(solutions), show_verdict)
 
     def _clicked(self, event: Any) -> None:
         value = event.target.value
@@ -198,17 +200,17 @@ def lamp(color: str, word: str, *sentences: str) -> str:
     return f'<div style="padding: 0 1em 0.5em; font-size: 0.9em">{dot} <b>{html.escape(word)}</b> {said}</div>'
 
 
-def solution_table(found: Solutions) -> str:
+def solution_table(solutions: Solutions) -> str:
     """Format solutions as Markdown in degrees and millimetres; without solutions, the nearest configuration."""
-    mechanism = found.mechanism
+    mechanism = solutions.mechanism
     assert mechanism is not None
-    places = found.chain
-    rows = [[str(k + 1), *in_words(mechanism, q, places)] for k, q in enumerate(found.of()[:MOST_GHOSTS])]
-    if not rows and np.isfinite(found.nearest).all():
-        rows = [["nearest", *in_words(mechanism, within(mechanism, found.nearest), places)]]
+    places = solutions.chain
+    rows = [[str(k + 1), *in_words(mechanism, q, places)] for k, q in enumerate(solutions.of()[:MOST_GHOSTS])]
+    if not rows and np.isfinite(solutions.nearest).all():
+        rows = [["nearest", *in_words(mechanism, within(mechanism, solutions.nearest), places)]]
     units = {coordinate_units(mechanism)[k] for k in places}
     head = ["°" if units == {"rad"} else "°, mm", *(mechanism.coordinate_names[k] for k in places)]
     spaced = [[f"{cell}{GAP}" for cell in cells] for cells in (head, *rows)]
     lines = ["| " + " | ".join(cells) + " |" for cells in (spaced[0], ["---"] * len(head), *spaced[1:])]
-    more = int(found.count) - MOST_GHOSTS
+    more = int(solutions.count) - MOST_GHOSTS
     return "\n".join(lines) + (f"\n\n{more} more are not shown." if more > 0 else "")

@@ -10,7 +10,7 @@ from ..report.description import PAGE, Block, Column, Curves, Description, Field
 from ..simulation._describe import trajectory_fields
 
 if TYPE_CHECKING:
-    from .walk_result import Walk
+    from .result import Walk
 
 
 def describe_walk(result: Walk) -> Description:

@@ -1,32 +1,37 @@
-"""Simulated walks: sensors, base estimator, gait and torques of a legged robot on unknown ground."""
+"""Simulated walks: arguments, sensors, base estimator, gait and torques of a legged robot on unknown ground."""
 
 from __future__ import annotations
 
 import math
 from collections import deque
 from collections.abc import Sequence
+from hashlib import sha256
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ZvenoError
+from ..geometry.grounds import Ground, GroundPlane, HeightField
 from ..io.results import hash_of
 from ..mechanism.loops import for_trees
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
 from ..simulation.drives import DriveModel
-from ..simulation.time_stepping.grounds import Ground, GroundPlane
-from .base_estimator import BaseEstimator
-from .feet import Foot, checked_feet
-from .gaits.dynamic import DynamicGait
-from .gaits.static import StaticGait
-from .gaits.walker import TOUCHING
+from ._base_estimator import BaseEstimator
+from ._checks import check_friction, check_number, checked_start
+from ._record import Record
+from ._torques import Gains, Weights
+from ._walker import TOUCHING
+from .dynamic_gait import DynamicGait
+from .feet import Foot, checked_feet, contact_points
 from .machine import Machine, Push
-from .record import Record
+from .result import Walk
 from .sensing import Sensing, Sensors
-from .walk_inputs import check_inputs, check_numbers, ground_key, standing_start
-from .walk_result import Walk
-from .whole_body_torques import Gains, Weights
+from .static_gait import StaticGait
+from .support import adapted, near_ground, overlapping, put_on, torque_share
+from .terrain import checked_ground
 
 COUNTED_ON = 0.8
 """Share of the coefficient of friction that the controller uses."""
@@ -142,3 +147,64 @@ def simulate_walk(
         drive, list(pushes), weights, gains, step, sample_time, duration,
     )  # fmt: skip
     return record.finished(late, str(walker.gait.words), inputs)
+
+
+KINDS: dict[str, tuple[type, str]] = {
+    "sensors": (Sensors, "zveno.walking.Sensors(…)"),
+    "weights": (Weights, "zveno.walking.Weights(…)"),
+    "gains": (Gains, "zveno.walking.Gains(…)"),
+    "drive": (DriveModel, "a drive, such as zveno.simulation.HydraulicDrive(…)"),
+}
+"""Types of arguments that may be None, and their names in errors."""
+
+
+def check_inputs(pushes: Any, sensors: Any, weights: Any, gains: Any, drive: Any) -> None:
+    """Raise an error unless every argument has its type."""
+    if not isinstance(pushes, Sequence) or not all(isinstance(push, Push) for push in pushes):
+        raise ZvenoError(
+            f"is {pushes!r}", element="pushes", remedy="Give a list of zveno.walking.Push(time, impulse)"
+        )
+    for push in pushes:
+        push.check()
+    for (name, (kind, words)), value in zip(KINDS.items(), (sensors, weights, gains, drive), strict=True):
+        if value is not None and not isinstance(value, kind):
+            raise ZvenoError(f"is {value!r}", element=name, remedy=f"Give {words}")
+
+
+def check_numbers(friction: Any, step: Any, sample: Any, duration: Any) -> None:
+    """Raise an error unless friction and times are valid."""
+    check_friction(friction)
+    times = {"step": step, "sample_time": sample, "duration": 1.0 if duration is None else duration}
+    for name, value in times.items():
+        check_number(value, name, "Give seconds, more than 0", above=0.0)
+
+
+def standing_start(
+    robot: RobotFunctions, feet: tuple[Foot, ...], ground: Ground, start: Any, friction: float
+) -> np.ndarray:
+    """Return q of the robot on the ground; raise an error with the reason if it cannot stand there."""
+    given = checked_start(robot.mechanism, start)
+    q = put_on(robot, feet, ground, adapted(robot, feet, checked_ground(ground), given))
+    refuse_overlapping(robot, feet, q)
+    torque_share(robot, near_ground(robot, feet, ground, q), q, friction, ground)
+    return q
+
+
+def refuse_overlapping(robot: RobotFunctions, feet: tuple[Foot, ...], q: np.ndarray) -> None:
+    """Raise an error if the soles of two feet overlap, seen from above, where the robot is to start."""
+    places = contact_points(robot, feet, q)
+    soles = [(foot.frame, points) for foot, points in zip(feet, places, strict=True) if not foot.is_point]
+    for (first, a), (second, b) in combinations(soles, 2):
+        if overlapping(a, b):
+            raise ZvenoError(
+                f"the soles of {first} and {second} overlap at the start",
+                element=robot.name,
+                remedy="Move the feet apart by the joint values of the start, or give smaller soles",
+            )
+
+
+def ground_key(ground: Ground | None) -> Any:
+    """Return the hash key of a ground; the heights of a field are hashed as bytes."""
+    if not isinstance(ground, HeightField):
+        return ground
+    return list(ground.structure), sha256(np.asarray(ground.heights, dtype=float).tobytes()).hexdigest()

@@ -45,6 +45,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ZvenoError
+from ..geometry.grounds import Ground, GroundPlane, GroundSteps
 from ..io.dh import toml_values
 from ..io.files import MAX_TEXT_BYTES, read_text, write_text
 from ..io.load import load_mechanism
@@ -56,14 +57,12 @@ from ..robots import data_names
 from ..simulation.hydraulics.drive import HydraulicDrive
 from ..simulation.hydraulics.levers import ConstantLever, PivotLever
 from ..simulation.hydraulics.parts import HydraulicCylinder, HydraulicSupply, ServoValve
-from ..simulation.time_stepping.grounds import Ground, GroundPlane, GroundSteps
-from ._simulate_walk import COUNTED_ON, simulate_walk
+from ._simulate_walk import COUNTED_ON, simulate_walk, standing_start
+from .dynamic_gait import DynamicGait
 from .feet import Foot, checked_feet
-from .gaits.dynamic import DynamicGait
-from .gaits.static import StaticGait
+from .result import Walk
+from .static_gait import StaticGait
 from .terrain import checked_ground, uneven_ground
-from .walk_inputs import standing_start
-from .walk_result import Walk
 
 BUILT_IN = ("biped", "quadruped")
 

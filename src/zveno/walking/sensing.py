@@ -12,7 +12,7 @@ import numpy as np
 from ..kernels.compile import compiled
 from ..mechanism import Mechanism
 from ..spatial.rotations import from_quaternion
-from .checks import check_count, check_number
+from ._checks import check_count, check_number
 from .feet import Foot
 
 NOISE_ROWS = 256

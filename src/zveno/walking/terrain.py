@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError, ZvenoError
+from ..geometry.grounds import Ground, GroundPlane, GroundSteps, HeightField
 from ..mechanism.joints.joint_type import unit_axis
-from ..simulation.time_stepping.grounds import Ground, GroundPlane, GroundSteps, HeightField
 
 GRID = 0.01
 """Grid spacing of uneven ground, m, which is the width of tile edges."""

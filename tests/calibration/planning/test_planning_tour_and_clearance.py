@@ -12,8 +12,8 @@ from mechanisms import random_mechanism
 from zveno.calibration.planning._tour import short_tour, tour_length, travel_times
 from zveno.calibration.planning.candidates import Admissible, Visibility
 from zveno.clearance import Capsules, Clearance
-from zveno.clearance.segments import segment_distance
-from zveno.mechanism.bars import link_bars
+from zveno.geometry.bounding import link_bars
+from zveno.geometry.distances import segment_distance
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError, ShapeError
+from ...io.arrays import read_npy, read_npz
 from ...io.files import MAX_DATA_BYTES, read_text
-from ...io.npz import read_npy, read_npz
 from ...mechanism.assemble import MAX_MAGNITUDE
 from ...spatial.rotations import from_quaternion, from_rpy
 from ...spatial.transforms import transform

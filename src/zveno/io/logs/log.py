@@ -13,7 +13,7 @@ from ...errors import ModelError, ShapeError, ZvenoError
 from ...mechanism import Mechanism
 from ...spatial.vectors import real_array
 from ..cells import listed
-from .timing import judged_times
+from ._timing import judged_times
 
 if TYPE_CHECKING:
     from ...robot import Robot
@@ -313,8 +313,8 @@ def _spikes(q: np.ndarray, good: np.ndarray) -> np.ndarray:
     if len(at) < 3:
         return spikes
     steps = np.diff(q[at], axis=0)
-    there, back = steps[:-1], steps[1:]
-    away = (np.minimum(abs(there), abs(back)) > SPIKE) & (abs(there + back) < 0.1 * abs(there))
+    forward, back = steps[:-1], steps[1:]
+    away = (np.minimum(abs(forward), abs(back)) > SPIKE) & (abs(forward + back) < 0.1 * abs(forward))
     spikes[at[1:-1]] = away.any(axis=1)
     for end, step, others in ((at[0], steps[0], steps[1:4]), (at[-1], steps[-1], steps[-4:-1])):
         usual = abs(others).max(axis=0)

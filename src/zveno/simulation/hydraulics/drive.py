@@ -217,8 +217,8 @@ class HydraulicDrive(DriveModel):
         shares: Any = np.zeros(mechanism.n_v)
         rise = SupplyRise(0.0, 0.0)
         if self._pumped:
-            own = {i: arm * law.share for i, arm, law, _, _ in laws}
-            shares = np.array([own.get(i, 0.0) for i in range(mechanism.n_v)])
+            arms = {i: arm * law.share for i, arm, law, _, _ in laws}
+            shares = np.array([arms.get(i, 0.0) for i in range(mechanism.n_v)])
             taken = sum(law.taken for _, _, law, _, _ in laws)
             conductance = sum(law.conductance for _, _, law, _, _ in laws)
             rise = supply_rise(self.supply, supply, taken, conductance, shares @ v, h)

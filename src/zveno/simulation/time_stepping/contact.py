@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import ModelError
+from ...geometry.distances import touches_of_pair
+from ...geometry.grounds import Ground, GroundPlane
+from ...geometry.shapes import Box, Capsule, Shape, Sphere, Wheel
 from ...mechanism import Mechanism
-from .grounds import Ground, GroundPlane
-from .pairs import touches_of_pair
-from .shapes import Box, Capsule, Shape, Sphere, Wheel
 
 STICKS = 1e6
 """Coefficient that represents an infinite one."""
@@ -132,9 +132,9 @@ class Contact:
             )
         if not 0 <= self.restitution <= 1:
             raise ModelError(f"restitution is {self.restitution}, not 0 to 1", element=element)
-        for what in ("friction", "torsional", "rolling"):
-            value = getattr(self, what)
-            if not (value >= 0 and (np.isfinite(value) or what == "friction")):
-                raise ModelError(f"{what} is {value}, not 0 or more", element=element)
+        for coefficient in ("friction", "torsional", "rolling"):
+            value = getattr(self, coefficient)
+            if not (value >= 0 and (np.isfinite(value) or coefficient == "friction")):
+                raise ModelError(f"{coefficient} is {value}, not 0 or more", element=element)
         if (self.torsional or self.rolling) and not self.friction:
             raise ModelError("moments at a contact need friction too", element=element, remedy="Give friction=")

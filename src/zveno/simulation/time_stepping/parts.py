@@ -24,6 +24,6 @@ def stepping_of(
 ) -> Stepping:
     """Check the constraints of a run and separate contacts from bilateral constraints."""
     known = checked_constraints(robot, constraints)
-    contacts = tuple(one for one in known if isinstance(one, Contact))
-    held = tuple(one for one in known if isinstance(one, Constraint))
+    contacts = tuple(each for each in known if isinstance(each, Contact))
+    held = tuple(each for each in known if isinstance(each, Constraint))
     return Stepping(Equations(robot, held, control, drive), contacts, limits, friction)

@@ -101,9 +101,9 @@ def time_steps(program: Builder, steps: TimeSteps) -> None:
                 solver.start(row[0])
                 solver.solve(h[k], settings[0], parts)
             rest = [part[0] for part in parts[N_PARTS:]]
-            found = [impulses] if solver is None else [impulses, solver.change[0], solver.count[0]]
+            known = [impulses] if solver is None else [impulses, solver.change[0], solver.count[0]]
             row[0], extra[0], quality[0], done[0] = program.step(
-                partial(_ended, stepping, sizes, len(found)), h[k], row[0], quality[0], done[0], *found, *rest
+                partial(_ended, stepping, sizes, len(known)), h[k], row[0], quality[0], done[0], *known, *rest
             )
         samples[k] = program.step(_sample, row[0], extra[0], parts[-1][0], quality[0])
 
@@ -122,10 +122,17 @@ class _Solver:
         self.once = program.scratch("once", 1, 1, zero=True)
         scratch = {"point": m, "known": 1, "result": m, "moved": m, "stale": 1}
         scratch |= {"results": (MEMORY - 1) * m, "changes": (MEMORY - 1) * m}
-        own = {name: program.scratch(name, 1, width, zero=True) for name, width in scratch.items()}
+        scratches = {name: program.scratch(name, 1, width, zero=True) for name, width in scratch.items()}
         self.history = History(
-            *(own["point"], self.impulses, self.change, own["known"], own["result"], own["moved"]),
-            *(own["results"], own["changes"], own["stale"]),
+            *(
+                scratches["point"],
+                self.impulses,
+                self.change,
+                scratches["known"],
+                scratches["result"],
+                scratches["moved"],
+            ),
+            *(scratches["results"], scratches["changes"], scratches["stale"]),
         )
 
     def start(self, row: Any) -> None:
@@ -262,14 +269,14 @@ def _of(sizes: tuple[int, ...], rest: Any) -> Prepared:
 def _ended(
     stepping: Stepping, sizes: tuple[int, ...], n: int, h: Any, row: Any, quality: Any, done: Any, *rest: Any
 ):
-    found, rest = rest[:n], rest[n:]
+    solution, rest = rest[:n], rest[n:]
     at = _of(sizes, rest)
-    end = ended(stepping, h[0], row, at, found[0][: stepping.n_rows])
+    end = ended(stepping, h[0], row, at, solution[0][: stepping.n_rows])
     reach, residual, sweeps = quality
     for before, after in zip(row[stepping.v], at.free, strict=True):
         reach = maximum(reach, h[0] * h[0] * magnitude(before * after))
     if n > 1:
-        _, change, count = found
+        _, change, count = solution
         residual, sweeps = maximum(residual, change[0] / h[0]), maximum(sweeps, count[0])
     quality = np.array([reach, residual, sweeps])
     return end.row, np.concatenate([end.a, end.tau]), quality, done + 1.0

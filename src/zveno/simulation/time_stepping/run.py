@@ -105,7 +105,7 @@ def _stepped(
         sizes[first + 1 : first + n + 1] = between / every
         first, n_steps = first + n, n_steps + n * every
     facts |= {"n_steps": n_steps, "n_evaluations": n_steps, "moved": max(begun.moved, outside)}
-    records = tuple(EventRecord(t, what, state) for state, (t, what) in sorted(faults.items()))
+    records = tuple(EventRecord(t, reason, state) for state, (t, reason) in sorted(faults.items()))
     return trajectory_of(stepping, times, samples, sizes, begun.notes, records, **facts)
 
 

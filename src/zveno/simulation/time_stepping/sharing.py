@@ -113,8 +113,8 @@ def effects(known: Sharing, S: Any, Y: list[Any], r: Any) -> Any:
         for second, other in known.places[: i + 1]:
             for b in range(second, second + (1 if other is None else SHARED)):
                 if b not in half:
-                    own = [first] if shared is None else range(first, first + SHARED)
-                    column = np.array([of_motions(a, b) for a in own])
+                    rows_of_place = [first] if shared is None else range(first, first + SHARED)
+                    column = np.array([of_motions(a, b) for a in rows_of_place])
                     half[b] = column[0] if shared is None else _row(S, shared) @ column
             if other is None:
                 entries.append(half[second])

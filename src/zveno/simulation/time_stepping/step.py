@@ -134,9 +134,9 @@ def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells
     free = _classical(mechanism, v + h * moved(force), v, h)
     rows = Rows(stepping, q, cells, h * v)
     known, S = stepping.sharing, np.concatenate([np.zeros(0), *rows.S])
-    before = combined(known, S, np.array([one @ v for one in rows.B]))
+    before = combined(known, S, np.array([b @ v for b in rows.B]))
     offsets, bound, hits = _offsets(stepping, rows, before, h, c)
-    Y = [linear.up(L, one) for one in rows.B]
+    Y = [linear.up(L, b) for b in rows.B]
     holding = Holding(stepping, t, q, v, c) if stepping.n_held else None
     if spins(mechanism):
         mean = 0.5 * (v + free + moved(_last_pushes(stepping, row, rows, S, before, h, holding)))
@@ -150,7 +150,7 @@ def prepared(stepping: Stepping, t: Any, h: Any, row: Any, c: Any, u: Any, cells
     if holding is not None:
         free, Y, impulses, coupling, violation = holding.held(h, (L, r), free, Y)
         deepest = minimum(deepest, -violation)
-    b = combined(known, S, np.array([one @ free for one in rows.B])) + offsets
+    b = combined(known, S, np.array([b @ free for b in rows.B])) + offsets
     W = effects(known, S, Y, r)
     parts = W, b, scales(stepping.groups, W), inverses(stepping.groups, W), bound
     below = np.array([L[i][j] for i in range(len(r)) for j in range(i)])
@@ -176,8 +176,8 @@ def _last_pushes(
             for k in range(group.row, group.row + group.size):
                 impulses[k] = stays * impulses[k]
     if rows.B:
-        for one, impulse in zip(rows.B, gathered(stepping.sharing, S, impulses), strict=True):
-            pushes = pushes + one * impulse
+        for b, impulse in zip(rows.B, gathered(stepping.sharing, S, impulses), strict=True):
+            pushes = pushes + b * impulse
     return pushes if holding is None else pushes + holding.J.T @ row[stepping.impulses.stop :]
 
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...algorithms.drives import friction_slope, friction_torque
+from ...geometry.grounds import HeightField
 from ...io.results import hash_of
 from ...mechanism import Mechanism
 from ...robot_functions import RobotFunctions
 from ..equations import Equations
 from .contact import Contact
-from .grounds import HeightField
 from .sharing import Sharing, sharing
 
 TOLERANCE = 1e-5
@@ -98,8 +98,8 @@ class Stepping:
     @cached_property
     def limited_balls(self) -> tuple[str, ...]:
         """Ball joints with a limited rotation angle."""
-        own = [joint for joint in self.mechanism.joints if joint.mimic is None] if self.limits else []
-        return tuple(joint.name for joint in own if np.isfinite(joint.limits.angle))
+        limited = [joint for joint in self.mechanism.joints if joint.mimic is None] if self.limits else []
+        return tuple(joint.name for joint in limited if np.isfinite(joint.limits.angle))
 
     @cached_property
     def dry(self) -> tuple[tuple[str, np.ndarray, float], ...]:
@@ -130,13 +130,13 @@ class Stepping:
     @cached_property
     def touches(self) -> tuple[tuple[Contact, Group], ...]:
         """Possible contact points, with their rows."""
-        found, row = [], 0
+        groups, row = [], 0
         for contact in self.contacts:
             for _ in range(contact.n_touches):
                 flags = bool(contact.friction), bool(contact.torsional), bool(contact.rolling)
-                found.append((contact, Group(row, *flags)))
+                groups.append((contact, Group(row, *flags)))
                 row += contact.rows_per_touch
-        return tuple(found)
+        return tuple(groups)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:

@@ -8,12 +8,12 @@ import numpy as np
 
 from ...algorithms.forward_kinematics import link_poses
 from ...algorithms.jacobian import twist_columns
+from ...geometry.distances import Touch, touches_of_pair
+from ...geometry.shapes import Capsule, Wheel
 from ...kernels.ops import greater, less, maximum, minimum, sqrt, where
 from ...mechanism import Mechanism
 from ...spatial.rotations import z_to
 from .contact import Contact
-from .pairs import Touch, touches_of_pair
-from .shapes import Capsule, Wheel
 from .sharing import about, along
 from .stepping import Stepping
 
@@ -74,10 +74,10 @@ class Rows:
         k = 0
         for contact in stepping.contacts:
             link, T_frame = frame_poses(mechanism, self.T, contact.frame)
-            own = [looked_up.get(k + j) for j in range(contact.n_touches)]
+            touches = [looked_up.get(k + j) for j in range(contact.n_touches)]
             k += contact.n_touches
             if contact.other is None:
-                for touch in touches_on_ground(contact, T_frame, own):
+                for touch in touches_on_ground(contact, T_frame, touches):
                     self._add(contact, touch, link, None)
             else:
                 second, T_second = frame_poses(mechanism, self.T, contact.other)

@@ -77,9 +77,9 @@ def _of_positions(result: Calibration):
             continue
         turn = np.eye(3) if seen_from is None else np.asarray(seen_from)[:3, :3]
         named = [each for each in result.residuals if each.unit == "m" and each.nominal.shape[1] == 3]
-        own = [each for each in named if not campaign.name or each.name.startswith(campaign.name)]
-        if len(own) == 1:
-            yield campaign, own[0], turn
+        outliers = [each for each in named if not campaign.name or each.name.startswith(campaign.name)]
+        if len(outliers) == 1:
+            yield campaign, outliers[0], turn
 
 
 def _places(campaign: Any, rows: np.ndarray) -> np.ndarray:
@@ -131,8 +131,8 @@ def _add_map(stage: Stage, gui: Any, result: Calibration) -> None:
     kept: list[Any] = []
     shown: list[Any] = []
 
-    def ready(found: Any) -> None:
-        kept[:] = [found]
+    def ready(finished: Any) -> None:
+        kept[:] = [finished]
         draw()
 
     def draw() -> None:
@@ -147,17 +147,17 @@ def _add_map(stage: Stage, gui: Any, result: Calibration) -> None:
             work = partial(result.accuracy_map, MAP_POSTURES, rng=MAP_SEED)
             stage.worker.aside((stage.node, "map"), work, ready)
             return
-        found = kept[0]
-        inside, low, high = map_slice(found.points, number)
-        sigma = found.sigma_position
+        accuracy = kept[0]
+        inside, low, high = map_slice(accuracy.points, number)
+        sigma = accuracy.sigma_position
         words.content = (
             f"{low:.2f} to {high:.2f} m high: σ {1e3 * sigma[inside].min(initial=np.inf):.3g} to "
-            f"{1e3 * sigma[inside].max(initial=0.0):.3g} mm, worst red; {found.summary}"
+            f"{1e3 * sigma[inside].max(initial=0.0):.3g} mm, worst red; {accuracy.summary}"
         )
         share = (sigma - sigma.min()) / max(float(np.ptp(sigma)), 1e-12)
         colors = np.stack([255 * share, 90 + 0 * share, 255 * (1 - share)], axis=1).astype(np.uint8)
         if inside.any():
-            shown.append(add_points(stage, "map", found.points[inside], colors[inside], 0.025))
+            shown.append(add_points(stage, "map", accuracy.points[inside], colors[inside], 0.025))
 
     slices.on_update(lambda _: stage.worker.mark((stage.node, "slice"), draw))
 

@@ -93,8 +93,8 @@ def _add_torques(gui: Any, result: Identification) -> None:
 
     def redraw(event: Any) -> None:
         if event.target.value in names:
-            own = lines(names.index(event.target.value))
+            curves = lines(names.index(event.target.value))
             kept = np.unique(np.linspace(0, len(t) - 1, len(plot.data[0])).round().astype(int))
-            plot.data = (t[kept], *(each[kept] for each in own.values()))
+            plot.data = (t[kept], *(each[kept] for each in curves.values()))
 
     chosen.on_update(redraw)

@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import ZvenoError
 from ...simulation.time_stepping.touching import tangents
 from ...simulation.trajectory import Trajectory
-from ...walking.walk_result import Walk
+from ...walking.result import Walk
 from ..playback import Playback, add_plot
 from ..stage import Stage
 from .postures import PLACES, add_points, add_trail
@@ -35,13 +35,13 @@ class Forces(NamedTuple):
 
 def show_trajectory(stage: Stage, gui: Any, result: Trajectory) -> Playback:
     """Show a motion; of a batch, the first run."""
-    one = result.run(*(0,) * len(result.batch))
-    good = np.isfinite(one.q).all(axis=-1)
+    single_run = result.run(*(0,) * len(result.batch))
+    good = np.isfinite(single_run.q).all(axis=-1)
     if not good.any():
         raise ZvenoError("the motion has no finite state", remedy="Look at its status")
-    q, t = one.q[good], one.t[good]
+    q, t = single_run.q[good], single_run.t[good]
     gui.add_markdown(result.summary)
-    forces = contact_forces(one)
+    forces = contact_forces(single_run)
     arrows: Any = None
     points = tips = np.zeros((len(q), 0, 3))
     if forces.frames:
@@ -67,10 +67,15 @@ def show_trajectory(stage: Stage, gui: Any, result: Trajectory) -> Playback:
             arrows.points = np.stack([points[k], tips[k]], axis=1).astype(np.float32)
 
     playback = Playback(stage.worker, gui, t, show)
-    energies = {"kinetic": one.kinetic, "potential": one.potential, "total": one.energy, "work": one.work}
+    energies = {
+        "kinetic": single_run.kinetic,
+        "potential": single_run.potential,
+        "total": single_run.energy,
+        "work": single_run.work,
+    }
     add_plot(gui, "Energy, J", t, {name: each[good] for name, each in energies.items()})
-    if one.events:
-        rows = [f"| {event.t:.4g} s | {event.name} |" for event in one.events[:MOST_EVENTS]]
+    if single_run.events:
+        rows = [f"| {event.t:.4g} s | {event.name} |" for event in single_run.events[:MOST_EVENTS]]
         gui.add_markdown("| at | event |\n|---|---|\n" + "\n".join(rows))
     return playback
 

@@ -1,20 +1,20 @@
-"""Base class of all gaits: it tracks the standing feet and turns desired accelerations into torques."""
+"""Base class of all gaits: standing feet, the trajectory of a swinging foot, torques for desired accelerations."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...errors import ZvenoError
-from ...robot_functions import RobotFunctions
-from ...simulation.time_stepping.grounds import Ground
-from ..body_state import Felt
-from ..checks import check_count, check_number, checked_stride
-from ..feet import Foot, heading
-from ..terrain import checked_ground, foothold, heights
-from ..whole_body_torques import Gains, Torques, Weights, WholeBodyTorques
+from ..errors import ZvenoError
+from ..geometry.grounds import Ground
+from ..robot_functions import RobotFunctions
+from ._checks import check_count, check_number, checked_stride
+from ._torques import Felt, Gains, Torques, Weights, WholeBodyTorques
+from .feet import Foot, heading
+from .terrain import checked_ground, foothold, heights
 
 GRAVITY = 9.81
 """Gravity for the choice of times, m/s²."""
@@ -179,3 +179,75 @@ def check_gait(gait: Any, *names: str) -> None:
         check_number(getattr(gait, name), name, "Give a finite number above 0", above=0.0)
     check_number(gait.below, "below", "Give metres, 0 or more", least=0.0)
     check_count(gait.steps, "steps", 1)
+
+
+def smooth(x: float) -> tuple[float, float, float]:
+    """Return a polynomial from 0 to 1, with zero rate and acceleration at both ends, and two derivatives."""
+    if x <= 0.0:
+        return 0.0, 0.0, 0.0
+    if x >= 1.0:
+        return 1.0, 0.0, 0.0
+    rest = 1.0 - x
+    return (
+        x * x * x * (10.0 + x * (6.0 * x - 15.0)),
+        30.0 * x * x * rest * rest,
+        60.0 * x * rest * (1.0 - 2.0 * x),
+    )
+
+
+@dataclass
+class Swing:
+    """Swing of one foot; its goal may be moved.
+
+    Attributes:
+        begin: lift-off position, (3,), m.
+        goal: x and y of the landing, (2,), m.
+        top: largest height, m.
+        low: target height, below the expected ground, m.
+        duration: s, after which it is at `low`.
+        up: share of the duration in which it rises.
+        across: shares between which it moves horizontally.
+        descent: speed, m/s, below `low`, and of the whole descent if `slow`.
+        deepest: lowest height of the search for ground, m.
+        slow: True to descend at constant speed.
+    """
+
+    begin: np.ndarray
+    goal: np.ndarray
+    top: float
+    low: float
+    duration: float
+    up: float
+    across: tuple[float, float]
+    descent: float
+    deepest: float
+    slow: bool = False
+
+    def at(self, s: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return position and velocity (3,) at s seconds after lift-off."""
+        share = s / self.duration
+        first, last = self.across
+        a, rate, _ = smooth((share - first) / (last - first))
+        z, speed = self._height(s, share)
+        (x, y, _), (goal_x, goal_y) = self.begin.tolist(), self.goal.tolist()
+        across, rate = (goal_x - x, goal_y - y), rate / ((last - first) * self.duration)
+        position = np.array([x + a * across[0], y + a * across[1], z])
+        return position, np.array([rate * across[0], rate * across[1], speed])
+
+    def _height(self, s: float, share: float) -> tuple[float, float]:
+        rising = self.up * self.duration
+        if share < self.up:
+            a, rate, _ = smooth(share / self.up)
+            return self.begin[2] + a * (self.top - self.begin[2]), rate * (self.top - self.begin[2]) / rising
+        if self.slow:
+            # The speed grows over a tenth of the duration, then stays.
+            ramp, past = 0.1 * self.duration, s - rising
+            z = self.top - self.descent * (past * past / (2 * ramp) if past < ramp else past - 0.5 * ramp)
+            speed = -self.descent * min(past / ramp, 1.0)
+        elif share < 1.0:
+            falling = (1.0 - self.up) * self.duration
+            a, rate, _ = smooth((share - self.up) / (1.0 - self.up))
+            z, speed = self.top + a * (self.low - self.top), rate * (self.low - self.top) / falling
+        else:
+            z, speed = self.low - self.descent * (s - self.duration), -self.descent
+        return (z, speed) if z > self.deepest else (self.deepest, 0.0)

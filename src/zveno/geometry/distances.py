@@ -1,4 +1,4 @@
-"""Contact points of two shapes of the robot: gap, normal from the second to the first, and position."""
+"""Distances of shapes: closest points of segments, and contact points, gaps and normals of pairs of shapes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,49 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import ModelError
-from ...kernels.ops import abs as magnitude
-from ...kernels.ops import greater, less, maximum, minimum, sign, sqrt, where
+from ..errors import ModelError
+from ..kernels.ops import abs as magnitude
+from ..kernels.ops import greater, less, less_equal, maximum, minimum, sign, sqrt, where
 from .shapes import Box, Capsule, Shape, Sphere
+
+PARALLEL = 1e-12
+"""Squared sine below which segments count as parallel; the first end of one is then used."""
+NO_LENGTH = 1e-300
+"""Minimum squared length, which avoids division by zero for points."""
+
+
+def segment_distance(a0: Any, a1: Any, b0: Any, b1: Any) -> Any:
+    """Shortest distance between segments a0–a1 and b0–b1, (...,) for points (..., 3)."""
+    a, b = closest_points(a0, a1, b0, b1)
+    return sqrt(_dot(a - b, a - b))
+
+
+def closest_points(a0: Any, a1: Any, b0: Any, b1: Any) -> tuple[Any, Any]:
+    """Closest points of the segments a0–a1 and b0–b1, (..., 3) each."""
+    s, t = closest_shares(a0, a1, b0, b1)
+    return a0 + np.expand_dims(s, -1) * (a1 - a0), b0 + np.expand_dims(t, -1) * (b1 - b0)
+
+
+def closest_shares(a0: Any, a1: Any, b0: Any, b1: Any) -> tuple[Any, Any]:
+    """Parameters s, t in [0, 1], (...), of the closest points of the segments a0–a1 and b0–b1."""
+    u, v, w = a1 - a0, b1 - b0, a0 - b0
+    uu, uv, vv = _dot(u, u), _dot(u, v), _dot(v, v)
+    uw, vw = _dot(u, w), _dot(v, w)
+    determinant = uu * vv - uv * uv
+    parallel = less_equal(determinant, PARALLEL * uu * vv)
+    s = where(parallel, 0.0, _within((uv * vw - vv * uw) / where(parallel, 1.0, determinant)))
+    # The best t for this s, then the best s for the clamped t: sufficient, since the distance is convex in (s, t).
+    t = _within((uv * s + vw) / maximum(vv, NO_LENGTH))
+    return _within((uv * t - uw) / maximum(uu, NO_LENGTH)), t
+
+
+def _within(share: Any) -> Any:
+    return minimum(maximum(share, 0.0), 1.0)
+
+
+def _dot(a: Any, b: Any) -> Any:
+    return (a * b).sum(-1)
+
 
 TINY = 1e-24
 """Added to squared distances, m², whose root is divided by."""
@@ -78,17 +117,8 @@ def _sphere_capsule(first: Sphere, T_first: Any, second: Capsule, T_second: Any)
 def _capsules(first: Capsule, T_first: Any, second: Capsule, T_second: Any) -> list[Touch]:
     """Return the nearest points of two segments (Ericson 2005, 5.1.9); for parallel ones, one of many."""
     (p, p_end), (q, q_end) = _ends(first, T_first), _ends(second, T_second)
-    d, e, r = p_end - p, q_end - q, p - q
-    dd, ee, de = d @ d + TINY, e @ e + TINY, d @ e
-    dr, er = d @ r, e @ r
-    share = _unit((de * er - dr * ee) / maximum(dd * ee - de * de, TINY))
-    other = _unit((de * share + er) / ee)
-    share = _unit((de * other - dr) / dd)
-    return [_balls(p + d * share, float(first.radius), q + e * other, float(second.radius))]
-
-
-def _unit(x: Any) -> Any:
-    return minimum(maximum(x, 0.0), 1.0)
+    near, far = closest_points(p, p_end, q, q_end)
+    return [_balls(near, float(first.radius), far, float(second.radius))]
 
 
 def _sphere_box(first: Sphere, T_first: Any, second: Box, T_second: Any) -> list[Touch]:

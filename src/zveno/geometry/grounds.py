@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import ModelError
-from ...kernels.ops import equal, floor, greater, less, logical_and, maximum, minimum, sqrt, where
-from ...mechanism.joints import unit_axis
+from ..errors import ModelError
+from ..kernels.ops import equal, floor, greater, less, logical_and, maximum, minimum, sqrt, where
+from ..mechanism.joints import unit_axis
 
 TINY = 1e-300
 

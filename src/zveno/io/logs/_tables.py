@@ -1,25 +1,57 @@
-"""Text logs: CSV and similar formats, read in chunks.
-
-A chunk of text is parsed at once by polars, or by NumPy if polars is not installed. Rows with another number of
-cells, comments and quotation marks are normalized first, line by line.
-"""
+"""Logs as numeric tables that can be read repeatedly, in chunks: text, .npz, .mat and Parquet."""
 
 from __future__ import annotations
 
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
 
-from ...errors import ModelError
+from ...errors import MissingExtraError, ModelError
+from ..arrays import read_mat, read_npz
 from ..cells import MISSING, NAMELESS, SETTING, delimiter_of, is_number, row_cells, split_cells, without_tail
 from ..files import MAX_DATA_BYTES, MAX_LOG_BYTES, opened, read_bytes
 from ..measurements import decoded
-from .tables import LogTable, Piece
-from .units import UNITS
+from ._units import UNITS
+
+Piece = tuple[np.ndarray, np.ndarray]
+"""(m,) line numbers of rows, and (m, columns) their values, NaN for cells without a number."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogTable:
+    """File of a log.
+
+    Attributes:
+        file: its path, for messages.
+        names: of its columns.
+        pieces: a function of the indices of columns; reads those from the beginning.
+        units: of columns that the file itself knows, by name.
+        settings: of comments of the form `# key = value`.
+        notes: decisions about the file as a whole.
+    """
+
+    file: str
+    names: tuple[str, ...]
+    pieces: Callable[[list[int]], Iterator[Piece]]
+    units: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def array_table(file: str, columns: Mapping[str, np.ndarray], notes: tuple[str, ...] = ()) -> LogTable:
+    """Return a table of columns (m,) in memory."""
+    values = list(columns.values())
+
+    def pieces(indices: list[int]) -> Iterator[Piece]:
+        yield np.arange(1, len(values[0]) + 1), np.stack([values[k] for k in indices], axis=1)
+
+    return LogTable(file, tuple(columns), pieces, notes=notes)
+
 
 PIECE_BYTES = 4 * 2**20
 MAX_LINE_BYTES = 2**20
@@ -252,3 +284,100 @@ def _number(cell: bytes) -> float:
         return float(cell)
     except ValueError:
         return np.nan
+
+
+MAX_COLUMNS = 1000
+
+
+def read_array_table(path: object, suffix: str) -> LogTable:
+    """Read the arrays of a file as columns: (m,) by their names, (m, n) or (n, m) as name_1 … name_n."""
+    arrays = read_mat(path) if suffix == ".mat" else read_npz(path)
+    numbers = {name: np.squeeze(value) for name, value in arrays.items() if value.dtype.kind in "biuf"}
+    numbers = {name: value for name, value in numbers.items() if value.ndim in (1, 2) and value.size > 1}
+    if not numbers:
+        raise ModelError(
+            "holds no arrays of numbers", file=path, remedy="Save t (m,), q (m, n) and tau (m, n), by these names"
+        )
+    rows = _rows(numbers)
+    columns: dict[str, np.ndarray] = {}
+    notes = []
+    for name, value in numbers.items():
+        if value.shape[0] != rows and value.ndim == 2 and value.shape[1] == rows:
+            value = value.T
+            notes.append(f"{name} is turned: its columns are the samples")
+        if value.shape[0] != rows:
+            notes.append(f"{name} is not read: it has shape {value.shape}, and there are {rows} samples")
+            continue
+        parts = value.T if value.ndim == 2 else value[None]
+        if len(columns) + len(parts) > MAX_COLUMNS:
+            raise ModelError(f"has more than {MAX_COLUMNS} columns", file=path, remedy="Is it a recording?")
+        names = [name] if value.ndim == 1 else [f"{name}_{k}" for k in range(1, len(parts) + 1)]
+        with np.errstate(over="ignore"):
+            columns |= {word: column.astype(float) for word, column in zip(names, parts, strict=True)}
+    return array_table(str(path), columns, tuple(notes))
+
+
+def _rows(arrays: Mapping[str, np.ndarray]) -> int:
+    """Return the number of samples: the most common array length, the longest of these."""
+    lengths = [n for value in arrays.values() for n in set(value.shape)]
+    return max(set(lengths), key=lambda n: (lengths.count(n), n))
+
+
+PIECE_ROWS = 2**18
+"""Number of rows of the row groups that polars writes."""
+
+
+def read_parquet_table(path: object) -> LogTable:
+    """Read the table of a Parquet file: its columns of numbers and times."""
+    try:
+        import polars
+    except ImportError:
+        raise MissingExtraError(
+            "reading Parquet needs polars", file=path, remedy="pip install 'zveno[identify]', or save it as CSV"
+        ) from None
+    with opened(path, MAX_LOG_BYTES) as stream:
+        if stream.read(4) != b"PAR1":
+            raise ModelError("is not a Parquet file", file=path)
+    place = str(path)
+
+    def damaged(error: BaseException) -> ModelError:
+        return ModelError(f"it is damaged: {str(error)[:200]}", file=path, remedy="Write it again")
+
+    panic = getattr(polars.exceptions, "PanicException", RuntimeError)
+    faults = (polars.exceptions.PolarsError, panic, OSError, ValueError, RuntimeError)
+    try:
+        source = polars.scan_parquet(place, glob=False)
+        schema = source.collect_schema()
+        times = {name for name, kind in schema.items() if kind in (polars.Datetime, polars.Duration)}
+        names = [name for name, kind in schema.items() if kind.is_numeric() or name in times]
+        if not names:
+            raise ModelError("has no columns of numbers", file=path)
+        total = int(source.select(polars.len()).collect().item())
+    except faults as error:
+        raise damaged(error) from None
+    as_number = {
+        name: (polars.col(name).dt.epoch("ns") if schema[name] == polars.Datetime else polars.col(name).cast(int))
+        if name in times
+        else polars.col(name)
+        for name in names
+    }
+    units = {name: "ns" if schema[name] == polars.Datetime else _unit_of(schema[name]) for name in times}
+
+    def pieces(indices: list[int]) -> Iterator[Piece]:
+        wanted = list(dict.fromkeys(names[k] for k in indices))
+        for first in range(0, total, PIECE_ROWS):
+            try:
+                part = source.slice(first, PIECE_ROWS).select(
+                    as_number[name].cast(polars.Float64, strict=False).alias(name) for name in wanted
+                )
+                frame = part.collect()
+                values = np.stack([frame[names[k]].to_numpy() for k in indices], axis=1)
+            except faults as error:
+                raise damaged(error) from None
+            yield np.arange(first + 1, first + len(values) + 1), values
+
+    return LogTable(place, tuple(names), pieces, units)
+
+
+def _unit_of(kind: object) -> str:
+    return str(getattr(kind, "time_unit", "us")).replace("μ", "u")

@@ -1,14 +1,4 @@
-"""Dynamic walking by the divergent component of motion (Englsberger, Ott and Albu-Schäffer 2015).
-
-With ω = √(g/z) the centre of mass c follows ξ = c + ċ/ω, and ξ runs away from the point of pressure p:
-
-    ξ̇ = ω (ξ − p)     so over a step with p at the standing feet     ξ(T) = p + e^{ωT} (ξ(0) − p)
-
-Backward recursion through the planned footholds gives ξ*, the desired ξ. The desired pressure point is
-ξ − ξ̇*/ω + k (ξ − ξ*), and the next footholds move by the predicted error of ξ at the end of the step. Feet stay
-down while neither their pressure nor a foothold could correct that error. Feet step in two alternating groups: the
-left and the right one of a biped, the diagonals of a quadruped that trots.
-"""
+"""Dynamic walking by the divergent component of motion (Englsberger, Ott, Albu-Schäffer 2015); balance recovery."""
 
 from __future__ import annotations
 
@@ -19,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ZvenoError
-from ..body_state import Felt
-from ..whole_body_torques import Torques
-from .catching import allowed, beyond_all, left_over, reachable, widest
-from .swing import Swing, smooth
-from .walker import GRAVITY, Walker, check_gait, stride_of
+from ..errors import ZvenoError
+from ._torques import Felt, Torques
+from ._walker import GRAVITY, Swing, Walker, check_gait, smooth, stride_of
+from .feet import Foot
+from .support import stability_margin, support_polygon
 
 AHEAD = 6
 """Number of footholds of the preview."""
@@ -310,8 +299,8 @@ class DynamicWalker(Walker):
 
     def _goal(self, k: int) -> np.ndarray:
         """Return the landing position of a foot of the group."""
-        own = self.home[k, :2] - self.centers[self.swinging]
-        return self.planned + self.moved + own
+        home_place = self.home[k, :2] - self.centers[self.swinging]
+        return self.planned + self.moved + home_place
 
     def _look_at_feet(self, t: float, s: float, at: Felt, loads: np.ndarray) -> None:
         """Lift the feet after double support, and let them stand once they touch."""
@@ -342,3 +331,65 @@ class DynamicWalker(Walker):
             return
         self.swinging = 1 - self.swinging
         self._begin_step(t)
+
+
+SOLES_APART = 0.02
+"""Smallest distance between the soles of two feet, m."""
+BESIDE = 1e-6
+"""Distance across, m, below which feet do not stand side by side."""
+
+
+def widest(feet: Sequence[Foot], attitudes: np.ndarray, ahead: np.ndarray) -> float:
+    """Return the width of the widest sole across a heading (2, 2), m."""
+    across = [(foot.points @ R.T)[:, :2] @ ahead[:, 1] for foot, R in zip(feet, attitudes, strict=True)]
+    return max(float(np.ptp(coordinates)) for coordinates in across)
+
+
+def allowed(
+    by: np.ndarray, way: np.ndarray, ahead: np.ndarray, limits: tuple[float, float, float], width: float
+) -> np.ndarray:
+    """Clip a foothold change (2,) along and across a heading (2, 2) to (along, outwards, inwards).
+
+    `way` (2,) is the vector from the standing feet to the foothold; soles of that width stay `SOLES_APART`.
+    """
+    along, outwards, inwards = limits
+    by, beside = by @ ahead, float(way @ ahead[:, 1])
+    if abs(beside) < BESIDE:
+        return ahead @ np.clip(by, -along, along)
+    inwards = min(inwards, abs(beside) - width - SOLES_APART)
+    low, high = (-inwards, outwards) if beside > 0 else (-outwards, inwards)
+    return ahead @ np.array([np.clip(by[0], -along, along), np.clip(by[1], low, high)])
+
+
+def left_over(beyond: np.ndarray, growth: float, pose: np.ndarray, extents: tuple[Any, Any]) -> float:
+    """Return the error (2,) of ξ that remains at the end of a step with the best pressure in a sole, m.
+
+    Pressure at p instead of the foot's origin takes (growth − 1) p from ξ there.
+    """
+    most = growth - 1.0
+    local = beyond @ pose[:2, :2]
+    return float(np.linalg.norm(local - most * np.clip(local / most, *extents)))
+
+
+def beyond_all(feet: Sequence[Foot], poses: np.ndarray, place: np.ndarray) -> bool:
+    """Return True if a point (2,) is outside the support of all feet, where no pressure brings ξ back."""
+    soles = [(foot.points @ T[:3, :3].T + T[:3, 3])[:, :2] for foot, T in zip(feet, poses, strict=True)]
+    return bool(stability_margin(support_polygon(np.concatenate(soles)), place) < 0.0)
+
+
+def reachable(
+    pressure: np.ndarray, standing: np.ndarray, feet: Sequence[Foot], poses: np.ndarray, extents: Sequence[Any]
+) -> np.ndarray:
+    """Return the nearest point (2,) that the standing feet can press on, if they are one sole or two points."""
+    which = [k for k, stands in enumerate(standing.tolist()) if stands]
+    if len(which) == 1 and not feet[which[0]].is_point:
+        (a, b, _, x), (c, d, _, y), *_ = poses[which[0]].tolist()
+        dx, dy = pressure[0] - x, pressure[1] - y
+        low, high = extents[which[0]]
+        along = min(max(a * dx + c * dy, low[0]), high[0])
+        across = min(max(b * dx + d * dy, low[1]), high[1])
+        return np.array([x + a * along + b * across, y + c * along + d * across])
+    if len(which) == 2 and feet[which[0]].is_point:
+        a, b = poses[which, :2, 3]
+        return a + (b - a) * min(max((pressure - a) @ (b - a) / ((b - a) @ (b - a)), 0.0), 1.0)
+    return pressure

@@ -19,7 +19,7 @@ import numpy as np
 
 from ...errors import MissingExtraError, ModelError, ZvenoError
 from ..files import MAX_LOG_BYTES, MAX_TEXT_BYTES, opened, over_limit
-from .tables import LogTable, Piece
+from ._tables import LogTable, Piece
 
 SUFFIXES = (".bag", ".db3", ".mcap")
 JOINT_STATE = "sensor_msgs/msg/JointState"

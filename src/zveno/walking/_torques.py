@@ -1,34 +1,190 @@
-"""Inverse dynamics with contacts as one program: quadratic program, its solution, and torques.
-
-Unknowns are x = [a_j, f]: accelerations of the driven joints and the forces f ≥ 0 along the edges of a friction
-pyramid at every point of every sole. The six rows of the base hold exactly, since its acceleration is eliminated:
-
-    M_bb a_b + M_bj a_j + H_b = B_b f   →   a_b = M_bb⁻¹ (B_b f − H_b − M_bj a_j)
-    τ = M_jb a_b + M_jj a_j + H_j − B_j f,   |τ| ≤ limits        rows of the program
-    lower ≤ a_j ≤ upper                                           joint limits
-    minimise Σ weight |J a + bias − wanted|² + ε |x|²             feet, centre of mass, attitude, posture
-
-A foot that does not stand has forces bounded by zero, so one program serves every set of contacts.
-"""
+"""Torques for desired task accelerations: state, quadratic program with contacts, and its solution."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algorithms import linear
+from ..algorithms.center_of_mass import center_of_mass, center_of_mass_jacobian, total_mass
+from ..algorithms.constraints import Kinematics
+from ..algorithms.forward_kinematics import link_poses
+from ..algorithms.inverse_dynamics import bias
+from ..algorithms.mass_matrix import mass_matrix
+from ..algorithms.springs import spring_torque
+from ..errors import ModelError
 from ..fit.quadratic.given_and_found import General
 from ..fit.quadratic.program import QuadraticProgram
-from ..fit.quadratic.steps import Sizes
+from ..fit.quadratic.steps import SOLVED, Sizes
 from ..kernels.builder import Builder
+from ..kernels.compile import compiled, compiled_structured
 from ..kernels.ops import maximum, minimum
 from ..mechanism import Mechanism
+from ..simulation.controllers import effort_limits
+from ..spatial.inertia import center_of_mass as own_center
 from ..spatial.vectors import cross
-from .body_state import BodyState, body_state
-from .feet import Foot
+from .feet import Foot, heading
+
+FREE = 1e6
+"""Value of missing bounds, m/s², rad/s², N or N·m."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Task weights, per (m/s²)² or (rad/s²)².
+
+    Attributes:
+        stance, swing: feet that stand, at rest, and feet in the air.
+        center: of mass, horizontally. Its motion is unstable: a constant acceleration error during a step moves ξ
+            a hundred times further than it moves a swinging foot, which its own gains bring back. Only the standing
+            feet have a larger weight.
+        height: of the centre of mass; it yields if a foot would not reach the ground.
+        attitude: of the body.
+        posture: of every joint.
+    """
+
+    stance: float = 1000.0
+    swing: float = 200.0
+    center: float = 200.0
+    height: float = 20.0
+    attitude: float = 10.0
+    posture: float = 0.05
+
+
+@dataclass(frozen=True)
+class Gains:
+    """Gains of the errors, 1/s², and of their rates, 1/s.
+
+    Attributes:
+        attitude: of the body.
+        posture: of the joints.
+        height: of the centre of mass.
+        swing, swing_turn: place and attitude of a foot in the air.
+        rest: rate at which a standing foot that moves is slowed down.
+    """
+
+    attitude: tuple[float, float] = (150.0, 25.0)
+    posture: tuple[float, float] = (40.0, 10.0)
+    height: tuple[float, float] = (60.0, 14.0)
+    swing: tuple[float, float] = (600.0, 50.0)
+    swing_turn: tuple[float, float] = (400.0, 40.0)
+    rest: float = 20.0
+
+
+class Torques(NamedTuple):
+    """Solution of the program."""
+
+    tau: np.ndarray
+    """(n_v,), zero at the base"""
+    forces: np.ndarray
+    """expected on every foot, N in world axes, (f, 3)"""
+    solved: bool
+
+
+class WholeBodyTorques:
+    """Quadratic program of one robot, solved at every control step, warm-started from the last active bounds."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        feet: Sequence[Foot],
+        friction: float,
+        weights: Weights,
+        gains: Gains,
+    ):
+        if mechanism.joints[0].type.kind != "free" or mechanism.n_v <= 6:
+            raise ModelError(
+                "it does not walk: its first joint is not a free one, or nothing else moves",
+                element=mechanism.name,
+                remedy='Use robot.with_base("free")',
+            )
+        self.problem: TorqueProblem = TorqueProblem(mechanism, tuple(feet))
+        shapes = {"q": (mechanism.n_q,), "v": (mechanism.n_v,)}
+        self._felt = compiled(felt, shapes, constants=(mechanism, self.problem.frames))
+        self._kernel = compiled_structured(torque_program, self.problem, state_by_state=True)
+        self.weights = weights
+        speeds = [
+            np.broadcast_to(joint.limits.velocity, joint.type.n_v)
+            for joint in mechanism.joints[1:]
+            if joint.mimic is None
+        ]
+        limits = [effort_limits(mechanism)[6:], mechanism.lower[7:], mechanism.upper[7:], np.concatenate(speeds)]
+        self._limits = np.clip(np.concatenate(limits), -FREE, FREE)
+        self._friction = friction
+        task_weights = weights.center, weights.height, weights.attitude, weights.posture
+        self._settings = np.array([friction, 0.0, *task_weights])
+        self._sides = np.zeros(self.problem.n)
+        self._last = np.zeros(mechanism.n_v)
+        self._contacts: tuple[Any, ...] = ()
+        """standing feet and swinging feet of the last step"""
+        self._foot_weights, self._carried = np.zeros(len(feet)), np.zeros(len(feet))
+        self._wanted = np.zeros(self.problem.n_wanted)
+        self._feet: np.ndarray = self._wanted[: FOOT_NUMBERS * len(feet)].reshape(-1, FOOT_NUMBERS)
+        self._rest: np.ndarray = self._wanted[FOOT_NUMBERS * len(feet) :]
+        self._rest[12:14], self._rest[-2:] = gains.attitude, gains.posture
+        self.gains = gains
+        self.failures: int = 0
+        """steps whose program was not solved; the last torques were kept"""
+
+    def felt(self, q: np.ndarray, v: np.ndarray) -> Felt:
+        """Return feet and centre of mass at a state."""
+        return Felt(*self._felt(q, v))
+
+    def hold(self, attitude: np.ndarray, joints: np.ndarray, feet: np.ndarray) -> None:
+        """Set the attitudes of the body (3, 3) and of swinging feet (f, 3, 3), and the posture (n_j,)."""
+        self._rest[3:12] = attitude.ravel()
+        self._settings[:2] = self._friction * heading(attitude)[:, 0]
+        self._rest[14:-2] = joints
+        self._feet[:, 6:15] = feet.reshape(-1, 9)
+
+    def solve(
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        standing: np.ndarray,
+        center: Sequence[float],
+        swings: dict[int, tuple[np.ndarray, np.ndarray]],
+    ) -> Torques:
+        """Compute the torques, and the expected forces on the feet.
+
+        Args:
+            q, v: state, as estimated.
+            standing: mask of the feet that may carry load, (f,).
+            center: acceleration of the centre of mass, (3,).
+            swings: desired position and velocity, (3,) each, of swinging feet.
+        """
+        contacts = (standing.tobytes(), *swings)
+        if contacts != self._contacts:
+            self._contacts = contacts
+            self._switch(standing, swings)
+        for k, (place, speed) in swings.items():
+            self._feet[k, :3], self._feet[k, 3:6] = place, speed
+        self._rest[:3] = center
+        tau, forces, sides, status, _ = self._kernel(
+            q, v, self._wanted, self._foot_weights, self._carried, self._limits, self._settings, self._sides
+        )
+        if status != SOLVED:
+            self.failures += 1
+            self._sides = np.zeros(self.problem.n)
+            return Torques(self._last, np.zeros((len(standing), 3)), False)
+        self._sides = sides
+        self._last = np.zeros(len(v))
+        self._last[6:] = tau
+        return Torques(self._last, forces.reshape(-1, 3), True)
+
+    def _switch(self, standing: np.ndarray, swings: Iterable[int]) -> None:
+        """Set weights, bounds and gains for changed sets of standing and swinging feet."""
+        self._feet[:, :6] = 0.0
+        self._feet[:, 15:19] = (0.0, self.gains.rest, 0.0, self.gains.rest)
+        for k in swings:
+            self._feet[k, 15:19] = (*self.gains.swing, *self.gains.swing_turn)
+        self._foot_weights = np.where(standing, self.weights.stance, self.weights.swing)
+        self._carried = np.where(standing, FREE, 0.0)
+
 
 EDGES = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]) / np.sqrt(2.0)
 """Directions ahead and left of a pyramid's edges, inside the disc of friction."""
@@ -165,11 +321,13 @@ def accelerations(problem: TorqueProblem, at: BodyState, q: Any, v: Any, wanted:
     """Return desired accelerations from errors: feet (f, 6), centre of mass (3), body (3), joints (n_j)."""
     parts = []
     for k in range(len(problem.feet)):
-        own = wanted[FOOT_NUMBERS * k : FOOT_NUMBERS * (k + 1)]
-        kp, kd, turn_kp, turn_kd = own[15:19]
+        wanted_of_foot = wanted[FOOT_NUMBERS * k : FOOT_NUMBERS * (k + 1)]
+        kp, kd, turn_kp, turn_kd = wanted_of_foot[15:19]
         T, twist = at.feet[k], at.foot_rows[k] @ v
-        turn = small_turn(own[6:15].reshape(3, 3) @ T[:3, :3].T)
-        parts.append(own[19:22] + kp * (own[:3] - T[:3, 3]) + kd * (own[3:6] - twist[:3]))
+        turn = small_turn(wanted_of_foot[6:15].reshape(3, 3) @ T[:3, :3].T)
+        parts.append(
+            wanted_of_foot[19:22] + kp * (wanted_of_foot[:3] - T[:3, 3]) + kd * (wanted_of_foot[3:6] - twist[:3])
+        )
         parts.append(turn_kp * turn - turn_kd * twist[3:])
     rest = wanted[FOOT_NUMBERS * len(problem.feet) :]
     turn = small_turn(rest[3:12].reshape(3, 3) @ at.base[:3, :3].T)
@@ -205,13 +363,13 @@ def _edge_map(foot: Foot, T: Any, ahead: Any) -> Any:
 
 def _expansion(m: int, maps: list[Any]) -> Any:
     """Return the map from [a_j, f] to [a_j, wrenches]."""
-    heights, widths = [len(one) for one in maps], [one.shape[1] for one in maps]
+    heights, widths = [len(task_map) for task_map in maps], [task_map.shape[1] for task_map in maps]
     expand = np.zeros((m + sum(heights), m + sum(widths)), dtype=object)
     expand[:m, :m] = np.eye(m)
     row, column = m, m
-    for one in maps:
-        expand[row : row + len(one), column : column + one.shape[1]] = one
-        row, column = row + len(one), column + one.shape[1]
+    for task_map in maps:
+        expand[row : row + len(task_map), column : column + task_map.shape[1]] = task_map
+        row, column = row + len(task_map), column + task_map.shape[1]
     return expand
 
 
@@ -262,3 +420,80 @@ def _forces(problem: TorqueProblem, x: Any, settings: Any) -> Any:
 
 def _same(x: Any) -> Any:
     return x
+
+
+class BodyState(NamedTuple):
+    """Dynamics of a robot with f feet at one state, in world axes."""
+
+    M: Any
+    """mass matrix, (n_v, n_v)"""
+    H: Any
+    """bias forces less those of springs, (n_v,)"""
+    base: Any
+    """T_world_base, (4, 4)"""
+    base_rows: Any
+    """Jacobian of the base's angular velocity, (3, n_v)"""
+    base_bias: Any
+    """its angular acceleration at a = 0, (3,)"""
+    center: Any
+    """centre of mass, (3,)"""
+    center_rows: Any
+    """its Jacobian, (3, n_v)"""
+    center_bias: Any
+    """its acceleration at a = 0, (3,)"""
+    feet: Any
+    """T_world_foot, (f, 4, 4)"""
+    foot_rows: Any
+    """Jacobians of `[v, w]` of the feet's origins, (f, 6, n_v)"""
+    foot_bias: Any
+    """their accelerations at a = 0, (f, 6)"""
+
+
+def body_state(mechanism: Mechanism, frames: tuple[str, ...], q: Any, v: Any) -> tuple[Any, ...]:
+    """Return the parts of `BodyState`; traced."""
+    state = Kinematics(mechanism, q, v)
+    base = state.frame(mechanism.joints[0].child)
+    feet = [state.frame(name) for name in frames]
+    moved: Any = np.zeros(3)
+    for i, link in enumerate(mechanism.links):
+        if i and link.inertia[0]:
+            arm = state.poses[i][:3, :3] @ own_center(link.inertia)
+            moved = moved + link.inertia[0] * state.motions[i].at(arm).a
+    return (
+        mass_matrix(mechanism, q),
+        bias(mechanism, q, v) - spring_torque(mechanism, q),
+        base.T,
+        base.J[3:],
+        base.motion.e,
+        center_of_mass(mechanism, q),
+        center_of_mass_jacobian(mechanism, q),
+        moved / total_mass(mechanism),
+        np.stack([foot.T for foot in feet]),
+        np.stack([foot.J for foot in feet]),
+        np.stack([np.concatenate([foot.motion.a, foot.motion.e]) for foot in feet]),
+    )
+
+
+class Felt(NamedTuple):
+    """State quantities for gaits, in world axes."""
+
+    base: Any
+    """T_world_base, (4, 4)"""
+    center: Any
+    """centre of mass, (3,)"""
+    rate: Any
+    """its velocity, (3,)"""
+    feet: Any
+    """T_world_foot, (f, 4, 4)"""
+
+
+def felt(mechanism: Mechanism, frames: tuple[str, ...], q: Any, v: Any) -> tuple[Any, ...]:
+    """Return the parts of `Felt`."""
+    poses = link_poses(mechanism, q)
+    feet = [mechanism.frame(name) for name in frames]
+    return (
+        poses[mechanism.link_number(mechanism.joints[0].child)],
+        center_of_mass(mechanism, q),
+        center_of_mass_jacobian(mechanism, q) @ v,
+        np.stack([poses[mechanism.link_number(foot.link)] @ foot.T_link_frame for foot in feet]),
+    )

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import ModelError
-from ...kernels.ops import sqrt
-from ...mechanism.joints import unit_axis
-from ...spatial.transforms import is_transform
+from ..errors import ModelError
+from ..kernels.ops import sqrt
+from ..mechanism.joints import unit_axis
+from ..spatial.transforms import is_transform
 
 Vector = Sequence[float] | np.ndarray
 FLAT = 1e-12

@@ -7,13 +7,13 @@ from itertools import combinations
 import numpy as np
 
 from ..simulation.time_stepping.run import trajectory_of
-from .body_state import Felt
-from .gaits.catching import SOLES_APART
-from .gaits.walker import Walker
+from ._torques import Felt
+from ._walker import Walker
+from .dynamic_gait import SOLES_APART
 from .machine import Machine
+from .result import WALKED, Walk
 from .support import overlapping
 from .terrain import normals_below
-from .walk_result import WALKED, Walk
 
 FALLEN = 0.6
 """Share of the body's initial height above the standing feet below which the robot has fallen."""
@@ -56,10 +56,10 @@ class Record:
     def _overlap(self, at: Felt) -> str:
         """Return the names of two feet whose soles overlap, seen from above, and are nearly level; or ""."""
         soles = [(foot, T) for foot, T in zip(self.machine.feet, at.feet, strict=True) if not foot.is_point]
-        for (one, S), (other, T) in combinations(soles, 2):
-            corners = one.points @ S[:3, :3].T + S[:3, 3], other.points @ T[:3, :3].T + T[:3, 3]
+        for (sole, S), (other, T) in combinations(soles, 2):
+            corners = sole.points @ S[:3, :3].T + S[:3, 3], other.points @ T[:3, :3].T + T[:3, 3]
             if abs(S[2, 3] - T[2, 3]) < SOLES_APART and overlapping(*corners):
-                return f"{one.frame} and {other.frame}"
+                return f"{sole.frame} and {other.frame}"
         return ""
 
     def finished(self, status: str, gait: str, inputs: str) -> Walk:

@@ -1,8 +1,14 @@
-"""Bounding capsule of a point cloud, the smallest over a few directions."""
+"""Bounding capsules of point clouds, and links as solid bars."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+
+from ..errors import unknown_name
+from ..mechanism.mechanism import Mechanism
+from ..spatial.transforms import inverse
 
 MANY = 64
 """Number of points from which the convex hull is used."""
@@ -25,7 +31,10 @@ def _outer(points: np.ndarray) -> np.ndarray:
     """Corners of the convex hull, which suffice for a bounding capsule; flat clouds are returned unchanged."""
     if len(points) < MANY:
         return points
-    from scipy.spatial import ConvexHull, QhullError  # keeps the import of the package fast
+    from scipy.spatial import (
+        ConvexHull,
+        QhullError,  # keeps the import of the package fast
+    )
 
     try:
         return points[ConvexHull(points).vertices]
@@ -64,3 +73,20 @@ def _middle_of_disc(points: np.ndarray, steps: int = 60) -> np.ndarray:
 
 def _volume(start: np.ndarray, end: np.ndarray, radius: float) -> float:
     return float(np.pi * radius**2 * (np.linalg.norm(end - start) + 4.0 / 3.0 * radius))
+
+
+def link_bars(mechanism: Mechanism, named: Sequence[str] = ()) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """List (link, start, end) in link frames: bars longer than 1 µm, and a point for named links without bars."""
+    for name in named:
+        if name not in mechanism.link_names:
+            raise unknown_name("link", name, mechanism.link_names)
+    bars = []
+    for i in range(mechanism.n_links):
+        start = np.zeros(3) if i == 0 else inverse(mechanism.joint_of(i).T_joint_child)[:3, 3]
+        ends = [mechanism.joint_of(c).T_parent_joint[:3, 3] for c in mechanism.tree.children(i)]
+        if not ends:
+            name = mechanism.link_names[i]
+            ends = [np.zeros(3)] + [f.T_link_frame[:3, 3] for f in mechanism.frames if f.link == name]
+        of_link = [(i, start, end) for end in ends if np.linalg.norm(end - start) > 1e-6]
+        bars += of_link if of_link or mechanism.link_names[i] not in named else [(i, start, start)]
+    return bars

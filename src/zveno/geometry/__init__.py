@@ -1,0 +1,1 @@
+"""Shapes, grounds, distances and bounding capsules: one geometry for contacts and clearances."""
