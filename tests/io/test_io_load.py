@@ -119,9 +119,9 @@ def test_what_is_refused(what, kind, fragment, folder):
 
 
 def test_unknown_formats_are_refused():
-    with pytest.raises(UnknownNameError, match="Known: urdf, xacro, mjcf, dh, elementary"):
+    with pytest.raises(UnknownNameError, match="Known: urdf, xacro, mjcf, dh, elementary, gepetto"):
         load_mechanism("puma560", format="sdf")
-    assert set(FORMATS) == {"urdf", "xacro", "mjcf", "dh", "elementary"}
+    assert set(FORMATS) == {"urdf", "xacro", "mjcf", "dh", "elementary", "gepetto"}
 
 
 def test_names_are_no_paths(folder):
