@@ -1,6 +1,7 @@
 """Closure by continuation: closed states on the branch of the start, with truthful statuses."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,6 +129,26 @@ def test_loop_of_balls():
     assert result.closed.all()
     for q in result.q:
         assert abs(loop_rows(mechanism, q, np.zeros(mechanism.n_v)).value).max() < 1e-14
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-6, 1e-4])
+def test_rounded_axes(tilt):
+    """Rows that follow from others only up to rounding do not disturb the others."""
+    result = close(zveno.Robot(four_bar("hinge", tilt=tilt)), {"crank": np.linspace(-2, 3, 20)})
+    assert result.closed.all()
+    assert result.residual.max() < 1e-14
+
+
+def test_bennett():
+    """The rows that are independent at the start are not so on the whole turn of a Bennett linkage."""
+    folder = Path(__file__).parents[3] / "shared" / "cases" / "loops" / "bennett"
+    if not folder.exists():
+        pytest.skip("models of loops are not there")
+    robot = zveno.load(folder / "robot.yaml")
+    turn = mobility(robot).q[:1] + np.linspace(-3.1, 3.1, 41)[:, None]
+    result = close(robot, turn)
+    assert result.closed.all()
+    assert result.residual.max() < 1e-14
 
 
 def test_a_singular_start_is_refused():

@@ -2,7 +2,8 @@
 
 Newton's method alone reaches another branch in a fifth of large moves. Here the motors move along straight lines.
 The tangent predicts a step, Newton's method corrects it, and the step is taken only if the corrections contract and
-the determinant of K keeps its sign: it vanishes where branches meet (Allgower and Georg 1990, 6.1).
+the orientation of K stays: its determinant vanishes where branches meet (Allgower and Georg 1990, 6.1). All rows
+take part, in least squares, because rows that are independent at the start may not be so elsewhere on the branch.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..mechanism.units import velocity_names
 from ..report.description import Description
 from ..report.result import Result
 from ..robot_functions import RobotFunctions
-from .branch import closure_kernel, scaled
+from .branch import GAP, closure_kernel, scaled
 from .selection import Selection, selection
 
 FIRST, SMALLEST = 0.2, 1e-5
@@ -196,12 +197,12 @@ class _Follower:
         self.scale = scaled(robot.mechanism)
 
     def equations(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return φ (s, r) of the independent rows, K (s, r, r) and ∂φ/∂(driven) (s, r, n_driven), all scaled."""
-        rows, chosen, scale = self.chosen.rows, self.chosen, self.scale
+        """Return φ (s, m) and the columns of dependent (s, m, r) and driven joints (s, m, n_driven), scaled."""
+        chosen, scale = self.chosen, self.scale
         value, J = self.kernel(np.ascontiguousarray(q))
-        J = J[:, rows] / scale.lengths[rows][:, None]
+        J = J / scale.lengths[:, None]
         K = J[:, :, chosen.dependent] * scale.columns[chosen.dependent]
-        return value[:, rows] / scale.lengths[rows], K, J[:, :, chosen.driven]
+        return value / scale.lengths, K, J[:, :, chosen.driven]
 
     def moved(self, q: np.ndarray, driven: Any, dependent: np.ndarray) -> np.ndarray:
         """Return q after changes of the driven coordinates and scaled changes of the dependent ones."""
@@ -217,14 +218,13 @@ class _Follower:
         t, h = np.zeros(count), np.full(count, FIRST)
         going = np.flatnonzero(abs(way).max(axis=1, initial=0.0) > 0)
         t[np.setdiff1d(np.arange(count), going)] = 1.0
-        sign = np.linalg.slogdet(self.equations(self.chosen.q[None])[1])[0][0]
         for _ in range(MOST_STEPS):
             if not len(going):
                 break
             dt = np.minimum(h[going], 1.0 - t[going])
             step = way[going] * dt[:, None]
-            _, K, D = self.equations(q[going])
-            onward = self.moved(q[going], step, -_solved(K, (D @ step[..., None])[..., 0]))
+            _, K_before, D = self.equations(q[going])
+            onward = self.moved(q[going], step, -_solved(K_before, (D @ step[..., None])[..., 0]))
             sizes = []
             for _ in range(3):
                 value, K, _ = self.equations(onward)
@@ -234,7 +234,8 @@ class _Follower:
             with np.errstate(invalid="ignore"):
                 good = (sizes[0] < PREDICTED) & (sizes[1] <= CONTRACTION * sizes[0] + 1e-13)
                 good &= (sizes[2] <= CONTRACTION * sizes[1] + 1e-13) & (sizes[2] < 1e-6)
-                good &= np.linalg.slogdet(np.nan_to_num(K))[0] == sign
+                turned = np.swapaxes(K_before, 1, 2) @ np.nan_to_num(K)
+                good &= np.linalg.slogdet(turned)[0] > 0
             taken = going[good]
             q[taken], t[taken] = onward[good], np.where(dt[good] >= 1.0 - t[taken], 1.0, t[taken] + dt[good])
             h[going] = np.where(good, 1.7 * h[going], 0.4 * h[going])
@@ -245,9 +246,17 @@ class _Follower:
         """Polish the states that arrived by Newton steps, and judge why the others stopped."""
         if not len(q):
             return _Followed(q, np.array([], dtype=object), t, t)
+        rows = self.chosen.rows
         for _ in range(2):
             value, K, _ = self.equations(q)
-            q = np.where((t >= 1.0)[:, None], self.moved(q, 0.0, -_solved(K, value)), q)
+            correction = -_solved(K, value)
+            if (
+                rows.size
+            ):  # the independent rows to rounding; in least squares, rounding of the file would be shared
+                s = np.linalg.svd(K[:, rows], compute_uv=False)
+                exact = -_solved(K[:, rows], value[:, rows])
+                correction = np.where((s[:, -1] > GAP * s[:, 0])[:, None], exact, correction)
+            q = np.where((t >= 1.0)[:, None], self.moved(q, 0.0, correction), q)
         value, K, _ = self.equations(q)
         s = np.linalg.svd(K, compute_uv=False)
         margin = s[:, -1] / s[:, 0] if s.shape[1] else np.ones(len(q))
@@ -255,12 +264,15 @@ class _Follower:
         near = NEAR_SINGULAR * min(1.0, reference[-1] / reference[0] * 10.0) if len(reference) else 0.0
         stopped = np.where(margin < near, "singular", "undecided")
         status = np.where(t >= 1.0, "closed", stopped).astype(object)
-        lengths = self.scale.lengths[self.chosen.rows]
-        return _Followed(q, status, t, abs(value * lengths).max(axis=1, initial=0.0))
+        left = abs(value * self.scale.lengths)[:, rows]
+        return _Followed(q, status, t, left.max(axis=1, initial=0.0))
 
 
 def _solved(K: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return K⁻¹ b for stacks (s, n, n) and (s, n); NaN where K is singular."""
+    """Return the least-squares solutions of K x = b for stacks (s, m, r) and (s, m); NaN where K loses rank."""
+    if K.shape[1] != K.shape[2]:
+        Q, R = np.linalg.qr(K)
+        K, b = R, (np.swapaxes(Q, 1, 2) @ b[..., None])[..., 0]
     try:
         return np.linalg.solve(K, b[..., None])[..., 0]
     except np.linalg.LinAlgError:
