@@ -168,7 +168,7 @@ def test_all_soles_are_flush_with_a_slope_at_the_start(along, across):
         np.testing.assert_allclose(points[:, 2], heights(ground, points), atol=1e-4)
     # Straight legs cannot follow: a reason before the first step.
     straight = robot.pack({})
-    with pytest.raises(ZvenoError, match=r"biped cannot stand: (its legs do not reach|no contact forces)"):
+    with pytest.raises(ZvenoError, match="biped cannot stand: no contact forces"):
         standing_start(robot, feet, simulation.GroundPlane((1.4, 0.9, 1.0)), straight, 3.0)
 
 
