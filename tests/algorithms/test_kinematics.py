@@ -216,5 +216,5 @@ def test_the_default_frame():
     assert assemble("named", links, fixed, [tool]).default_frame.name == "tool"
     others = [Link("base"), Link("left"), Link("right")]
     arms = [Joint(name, "base", name, Fixed(), np.eye(4)) for name in ("left", "right")]
-    with pytest.raises(UnknownNameError, match=r"2 end links .*Frames: base, left, right"):
+    with pytest.raises(UnknownNameError, match=r"2 end links.*must be named.*Frames: base, left, right"):
         _ = assemble("two arms", others, arms).default_frame
