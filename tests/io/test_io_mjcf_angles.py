@@ -81,7 +81,9 @@ def test_near_exact_ref_and_axis():
         "<compiler angle='radian'/>",
     )
     kept, snapped = parse_mjcf(text), parse_mjcf(text, snap=True)
-    assert len(kept.notes) == len(snapped.notes) == 2
+    for mechanism in (kept, snapped):
+        assert len(mechanism.notes) == 1
+        assert "at 2 places" in mechanism.notes[0]
     np.testing.assert_array_equal(snapped.joints[0].type.axis, [0, 0, 1])
     np.testing.assert_array_equal(snapped.joints[0].T_parent_joint[:3, :3], [[0, 1, 0], [-1, 0, 0], [0, 0, 1]])
     np.testing.assert_allclose(frame_pose(kept, np.array([1.5708]), "t")[:3, 3], [1, 0, 0], atol=1e-15)
