@@ -247,7 +247,8 @@ def _recursions() -> list[Row]:
             "k − 1 indices",
             f"i − 1 indices, which give Z to {difference:.0e}",
             difference <= 1e-12,
-            "Â_{i−1} has one index for each joint before i; k is the link whose projections are computed",
+            "Â_{i−1} has one index for each joint before i, and so has Â_i on the left sides; k is the link whose "
+            "projections are computed",
         ),
         DOCUMENT.not_reproduced(
             "time of the backward recursion over that of the forward one",

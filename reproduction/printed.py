@@ -91,7 +91,7 @@ PRINTED: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("step 1.2", "Θ = 2, I = 729", "“nodes that the decoder”"),
         ("step 2.4", "γ_1 = 10⁻¹⁵", "“step 2.4”"),
         ("result", "12 iterations", "“iterations of the printed dichotomy”"),
-        ("result", "q_1 … q_6", "“printed configuration among the solutions”"),
+        ("result", "q_1 … q_6", "“error of the printed solution”"),
         ("result", "ΔP = 0.019, 0.0013, 0.0052", "“own ΔP”"),
         ("result", "ΔS = 0.005, 0.006, 0.0105", "“own ΔS”"),
     ),

@@ -162,7 +162,8 @@ def _printed_errors() -> list[Row]:
             ", ".join(f"{x:g}" for x in (*DELTA_P, *DELTA_S)),
             ", ".join(f"{x:.2g}" for x in seen),
             bool(np.all(seen <= rounding + np.array([*DELTA_P, *DELTA_S]))),
-            f"q is printed to four decimals, which moves P by up to {rounding[:3].max():.2f} mm",
+            f"with q_5 = {Q5}, inferred; q is printed to four decimals, which moves P by up to "
+            f"{rounding[:3].max():.2f} mm",
         ),
     ]
 
@@ -184,12 +185,13 @@ def _statements() -> list[Row]:
             length > 60 and abs(right - 1) < 1e-3,
             "a digit of S_0z is wrong; s has unit length",
         ),
-        DOCUMENT.wrong(
+        DOCUMENT.assumed(
             "error of the printed solution, percent of |P_0|",
             "≤ 0.001",
             f"{off:.2g} with q_5 = {Q[4]}, {left:.2g} with {Q5}",
             bool(off > 0.03 and left < 0.005),
-            "q_5 lost a digit (inferred); what is left is the rounding of q to four decimals",
+            "with the twists of the built-in arm, since those of the document are lost, a digit of q_5 is wrong "
+            "(inferred); what is left is the rounding of q to four decimals",
         ),
         DOCUMENT.wrong(
             "the document's own ΔP against its tolerance of 0.001 %",
@@ -248,12 +250,13 @@ def _iterations() -> list[Row]:
 
 
 def _all_solutions() -> Row:
+    """The configuration, its fifth angle corrected, from the pose that the library computes of it."""
     robot, q = arm(), START
     solutions = robot.ik(robot.forward_kinematics(q), method="scan")
     d = solutions.q - q
     near = float(np.abs(d - 2 * np.pi * np.round(d / (2 * np.pi))).max(axis=1).min())
-    return DOCUMENT.statement(
-        "the printed configuration among the solutions of its pose",
+    return DOCUMENT.self_checked(
+        "the configuration with the corrected q_5 among the solutions of its pose",
         "a solution",
         f"one of {int(solutions.count)} solutions, to {near:.0e} rad",
         near < 1e-9,
@@ -297,11 +300,12 @@ def _coding() -> list[Row]:
             f"{_pair(each)} counted",
             right and each == printed,
         ),
-        DOCUMENT.statement(
+        DOCUMENT.assumed(
             "multiplications of decoding (2) I = 729 numbers, J = 6",
             str(all_numbers.multiplications),
             f"{decoding.multiplications} counted",
             right and decoding.multiplications == all_numbers.multiplications,
+            "2JI if θ_j and K_j share one quotient, which is not said; as written there are (3J − 1)I",
         ),
         DOCUMENT.not_reproduced(
             "additions of decoding (2) I = 729 numbers, J = 6",
@@ -451,7 +455,7 @@ def _teaching() -> Row:
     every, near = robot.ik(T, limits=False), robot.ik(T, limits=around(robot, START + 0.02, 0.14))
     taught = float(np.prod((UPPER - LOWER) / 0.001))
     off = float(np.abs(near.q[0] - START).max()) if int(near.count) else np.inf
-    return DOCUMENT.statement(
+    return DOCUMENT.self_checked(
         "trick 1: limits about a taught configuration",
         "the solution within narrow limits",
         f"{int(near.count)} of {int(every.count)} solutions, {off:.0e} rad from it; {taught:.1e} numbers to scan",
@@ -503,7 +507,7 @@ def _workers() -> Row:
         with ThreadPoolExecutor(K) as pool:
             parts.append(global_extremum(grid, distance, executor=pool, piece=grid.size // K))
     same = all(np.array_equal(part.numbers, whole.numbers) for part in parts)
-    return DOCUMENT.statement(
+    return DOCUMENT.self_checked(
         f"trick 4: range of {grid.size} numbers split over K = {', '.join(map(str, workers))} workers",
         "least of K minima is the global one",
         f"number {int(whole.numbers[0])} for every K" if same else "another number",

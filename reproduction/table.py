@@ -25,13 +25,18 @@ DOCUMENTS = {
     "004": "scanning",
 }
 """Module of every document."""
-Verdict = Literal["equal", "formula holds", "assumed", "not reproduced", "document wrong", "regression", "differs"]
+Verdict = Literal[
+    "equal", "formula holds", "self-check", "assumed", "not reproduced", "document wrong", "regression", "differs"
+]
 VERDICTS: tuple[str, ...] = get_args(Verdict)
 NOTED = "noted: "
 """How the numbers of a regression begin in the column of what is printed."""
+OURS = "ours: "
+"""How the first side of a self-check begins there."""
 STYLES = {
     "equal": "green",
     "formula holds": "green",
+    "self-check": "cyan",
     "assumed": "cyan",
     "not reproduced": "magenta",
     "document wrong": "yellow",
@@ -48,8 +53,10 @@ class Row:
 
     Verdicts:
         equal: the number or model that the document prints, to its digits.
-        formula holds: the document prints a formula or a statement and no number. It agrees with the library on an
-            example of ours.
+        formula holds: the document prints a formula or a statement and no number. Evaluated as printed, or as `why`
+            reads it, it agrees with the library on an example of ours.
+        self-check: both sides are the library's, because the document defines something and claims nothing, or its
+            formula is lost or not evaluated apart. The library agrees with itself; the document is not tested.
         assumed: equal, or wrong, only with something that the document does not say; `why` names the assumption.
         not reproduced: another number than printed; `why` says what is missing to decide who is right.
         document wrong: the deviation is understood, `why` explains it, and the corrected statement was verified.
@@ -147,6 +154,17 @@ class Document:
         understood = off > 1e3 * least and left <= least
         return self.wrong(what, f"off by {_share(off)}", f"corrected: off by {left:.0e}", understood, why)
 
+    def self_check(
+        self, what: str, one_way: ArrayLike, other_way: ArrayLike, tolerance: float | None = None, why: str = ""
+    ) -> Row:
+        """Numbers that the library computes in two ways, which should agree to `tolerance`."""
+        holds = error(one_way, other_way) <= (self.rounding if tolerance is None else tolerance)
+        return self.self_checked(what, shown(one_way), shown(other_way), holds, why)
+
+    def self_checked(self, what: str, one_way: str, other_way: str, holds: bool | np.bool_, why: str = "") -> Row:
+        """Two answers of the library that `holds` says are the same."""
+        return Row(self.number, what, OURS + one_way, other_way, "self-check" if holds else "differs", why)
+
     def law(self, what: str, residual: float, tolerance: float, why: str = "") -> Row:
         """A formula that holds if a relative residual is nothing but rounding."""
         return self._formula(what, "holds", f"residual {residual:.0e}", residual <= tolerance, why)
@@ -202,7 +220,7 @@ def _one_below_the_other(rows: Sequence[Row]) -> Table:
     table.add_column("statement", overflow="fold")
     for row in rows:
         values = [f"printed: {row.printed}", f"computed: {row.computed}"]
-        if row.verdict == "regression":
+        if row.verdict in ("regression", "self-check"):
             values[0] = row.printed
         elif row.printed == row.computed:
             values = [f"printed, computed: {row.printed}"]

@@ -74,31 +74,31 @@ def _structure(tree: Mechanism) -> list[Row]:
         for i, f, joint in tree.outward()
     ]
     return [
-        DOCUMENT.compared("D: reachability of links", reach, index.reachability),
-        DOCUMENT.compared(
+        DOCUMENT.self_check("D: reachability of links", reach, index.reachability),
+        DOCUMENT.self_check(
             "Γ(i), s(i,k), dg⁺(i)",
             [c for i in range(n) for c in children[i]],
             [index.child(i, k) for i in range(n) for k in range(1, index.out_degree(i) + 1)],
         ),
-        DOCUMENT.compared("ns(i): rank among the children", ranks, [index.sibling_rank(i) for i in range(1, n)]),
-        DOCUMENT.compared(
+        DOCUMENT.self_check("ns(i): rank among the children", ranks, [index.sibling_rank(i) for i in range(1, n)]),
+        DOCUMENT.self_check(
             "nan(i), an(i,j): ancestors from the root",
             [j for above in ancestors for j in above],
             [index.ancestor(i, j) for i in range(n) for j in range(1, index.n_ancestors(i) + 1)],
         ),
-        DOCUMENT.compared("Dnum⁻¹(n): depth-first order", visited(0), [index.link_at(k) for k in range(n)]),
-        DOCUMENT.compared(
+        DOCUMENT.self_check("Dnum⁻¹(n): depth-first order", visited(0), [index.link_at(k) for k in range(n)]),
+        DOCUMENT.self_check(
             "Dnum_k⁻¹(n): depth-first order from link 2",
             visited(2),
             [index.link_at_from(2, k) for k in range(1, index.subtree_size(2) + 1)],
         ),
-        DOCUMENT.compared("(3): T_i = T_f(i) M_f(i),ns(i) A_i", products, T[1:]),
-        DOCUMENT.compared(
+        DOCUMENT.self_check("(3): T_i = T_f(i) M_f(i),ns(i) A_i", products, T[1:]),
+        DOCUMENT.self_check(
             "(1): M_{i,1} = E",
             [np.eye(4) for i in range(n) if index.out_degree(i)],
             [tree.auxiliary_transform(i, 1) for i in range(n) if index.out_degree(i)],
         ),
-        DOCUMENT.compared(
+        DOCUMENT.self_check(
             "(2): A_1, d = 0.05, a = 0.26, α = −90°",
             np.tensordot([1.0, np.cos(Q[0]), np.sin(Q[0])], parts(DhRow(1, 0.0, -np.pi / 2, 0.26, 0.05)), axes=1),
             tree.joint_of(1).motion(Q[:1]),
@@ -136,9 +136,10 @@ def _kinematics(tree: Mechanism) -> list[Row]:
             "a_{i,j} in body axes, of every frame of a link",
             [theirs.auxiliary_motion(tree, document, i, k)[1] for i, k in frames],
             [motion.a for motion in at_frames],
+            why="with (1 − σ) read as (1 − σ_i)",
         ),
         DOCUMENT.compared("a_ci in body axes", [m.a_c for m in document[1:]], centers),
-        DOCUMENT.compared("(3): T_i in absolute axes", absolute.T, T),
+        DOCUMENT.self_check("(3): T_i in absolute axes", absolute.T, T),
         DOCUMENT.compared(
             "(4): ω, ε in absolute axes",
             np.concatenate([absolute.w, absolute.e], axis=1),
@@ -171,7 +172,9 @@ def _torques(tree: Mechanism) -> list[Row]:
     outside = error(body(own_outside_turn=True), computed)
     last_child = error(absolute(sum_stops_early=True), computed)
     return [
-        DOCUMENT.compared("τ by f_i and M_i in absolute axes", absolute(), computed),
+        DOCUMENT.compared(
+            "τ by f_i and M_i in absolute axes", absolute(), computed, why="with Σ_k read as the next row says"
+        ),
         DOCUMENT.assumed(
             "M_i in absolute axes: Σ M + l × f",
             "τ as computed",
@@ -198,12 +201,13 @@ def _torques(tree: Mechanism) -> list[Row]:
             body(backward_runs_forward=True),
             body(),
             computed,
-            "children come first: n = N, …, 1, as is said of H",
+            "children come first: n = N, …, 1, as is said of H; the sentence says reverse order, the formula not",
         ),
         DOCUMENT.compared(
             "external F and M about the centre of mass",
             theirs.torques(tree, Q, V, A, at_center),
             ours.inverse_dynamics(tree, Q, V, A, external),
+            why="with M_i and the order as the rows before correct them",
         ),
     ]
 
@@ -215,12 +219,15 @@ def _inertia_matrix(tree: Mechanism) -> list[Row]:
         return theirs.mass_matrix(tree, Q, Reading(**misprint), columns)
 
     right = document()
+    corrected = "with f_i, M_i and the entries as the rows below correct them"
     D = tree.tree.reachability[1:, 1:]
     unreached = computed[~(D | D.T)]
     return [
-        DOCUMENT.compared("inertia matrix by unit accelerations", right, computed),
-        DOCUMENT.law("inertia matrix is symmetric", error(right, right.T), ROUNDING),
-        DOCUMENT.law(f"{len(unreached)} entries that neither D nor Dᵀ reaches are zero", abs(unreached).max(), 0.0),
+        DOCUMENT.compared("inertia matrix by unit accelerations", right, computed, why=corrected),
+        DOCUMENT.law("inertia matrix is symmetric", error(right, right.T), ROUNDING, corrected),
+        DOCUMENT.self_check(
+            f"{len(unreached)} entries that neither D nor Dᵀ reaches are zero", 0.0 * unreached, unreached, 0.0
+        ),
         DOCUMENT.compared(
             "ε_j and a_{j,k} of a column: σ_i e_ij",
             document("sigma"),
@@ -261,7 +268,12 @@ def _bias(tree: Mechanism) -> list[Row]:
         return theirs.torques(tree, Q, V, np.zeros(7), reading=Reading(**misprint))
 
     return [
-        DOCUMENT.compared("H: torques without accelerations", document(), computed),
+        DOCUMENT.compared(
+            "H: torques without accelerations",
+            document(),
+            computed,
+            why="with f_i and M_i as the rows below correct them",
+        ),
         DOCUMENT.corrected(
             "f_i and M_i of H: own inertia inside Σ_k",
             document(own_inside_sum=True),
@@ -298,7 +310,12 @@ def _constraints(tree: Mechanism) -> Row:
     external = np.zeros((tree.n_links, 6))
     external[6, :3] = link_poses(tree, Q)[6][:3, :3].T @ reaction
     residual = max(error(ours.inverse_dynamics(tree, Q, V, a, external), tau), abs(foot).max() / abs(P).max())
-    return DOCUMENT.law("[I −Jᵀ; J 0][q̈; R] + [H; P] = [τ; 0], a foot held in place", residual, CONDITIONED)
+    return DOCUMENT.self_checked(
+        "[I −Jᵀ; J 0][q̈; R] + [H; P] = [τ; 0], a foot held in place",
+        "τ with R as an external force",
+        f"residual {residual:.0e}",
+        residual <= CONDITIONED,
+    )
 
 
 def _floating(tree: Mechanism) -> list[Row]:
@@ -314,17 +331,17 @@ def _floating(tree: Mechanism) -> list[Row]:
     reduced = parts.I_RR - parts.I_IR @ np.linalg.solve(parts.I_II, parts.I_IR.T)
     right = A - parts.H_R + parts.I_IR @ np.linalg.solve(parts.I_II, parts.H_I)
     return [
-        DOCUMENT.compared(
+        DOCUMENT.self_check(
             "a trunk does not change the motion: q̈ of the joints on a trunk", a[6:], a_free[6:], CONDITIONED
         ),
-        DOCUMENT.compared("the same: angular acceleration of the body", motion.e, a_free[3:6], CONDITIONED),
-        DOCUMENT.compared(
+        DOCUMENT.self_check("the same: angular acceleration of the body", motion.e, a_free[3:6], CONDITIONED),
+        DOCUMENT.self_check(
             "the same: acceleration of the body",
             motion.a,
             a_free[:3] + np.cross(motion.w, motion.v),
             CONDITIONED,
         ),
-        DOCUMENT.compared(
+        DOCUMENT.self_check(
             "last equation, I_II, I_IR, I_RR, H_I, H_R: q̈_R", np.linalg.solve(reduced, right), a[6:], CONDITIONED
         ),
         _singularity(trunk, q),
@@ -371,6 +388,13 @@ def _feet_and_held_joints() -> list[Row]:
     held = chain.simulate([-1.0, 0.3, 0.2], duration=1.0, constraints=[simulation.JointMotion("joint2")], rtol=1e-9)
     work = abs(held.work).max() / abs(held.kinetic).max()
     return [
-        DOCUMENT.law("constrained equation on a trunk, parted into I and R: quadruped on four feet", gap, 1e-9),
-        DOCUMENT.law("reactions of constraints at rest do no work", float(work), 1e-7),
+        DOCUMENT.self_checked(
+            "constrained equation on a trunk, parted into I and R: quadruped on four feet",
+            "constrained_dynamics",
+            f"residual {gap:.0e}",
+            gap <= 1e-9,
+        ),
+        DOCUMENT.self_checked(
+            "reactions of constraints at rest do no work", "no work", f"residual {work:.0e}", work <= 1e-7
+        ),
     ]
