@@ -1,7 +1,7 @@
 """`make reproduce`: recompute what the source documents print, and say what is equal or wrong, and why.
 
-"regression" marks numbers of an independent program that no document prints. The exit code is 1 if anything differs
-without an explanation.
+"regression" marks numbers of an independent program that no document prints, "self-check" rows with the library on
+both sides. The exit code is 1 if anything differs without an explanation.
 """
 
 from __future__ import annotations

@@ -430,8 +430,8 @@ def _one_axis() -> list[Row]:
         ),
         DOCUMENT.assumed(
             "{−120, −90, 0, 90, 120} makes ε_ω least, r = 300, σ = 0.2",
-            f"{least:.4g}",
-            f"{by_five:.4g}; tr cov(δω) {five:.4g}, regular pentagon {gon:.4g}",
+            "least",
+            f"{by_five:.4g}, least {least:.4g}; tr cov(δω) {five:.4g}, regular pentagon {gon:.4g}",
             error(by_five, least) <= 1e-12 and gon < 0.9 * five,
             "with (27) as inferred; the covariance itself is smaller if Σ e^{2iq} = 0 too, as of regular polygons",
         ),
