@@ -113,6 +113,41 @@ def test_methods():
             method(*arguments(method, 0))
 
 
+def test_inverse_kinematics_of_an_elbow_with_a_rod():
+    """Arms of three joints have a program of their own, which called four configurations complete; none closes."""
+
+    def place(x, z=0.0, turned=False):
+        return zveno.transforms.transform(zveno.rotations.exp([np.pi / 2 * turned, 0, 0]), [x, 0, z])
+
+    revolute = zveno.joints.Revolute()
+    joints = [
+        zveno.Joint("q1", "ground", "turn", revolute),
+        zveno.Joint("q2", "turn", "upper", revolute, place(0, 0.3, turned=True)),
+        zveno.Joint("q3", "upper", "fore", revolute, place(0.4)),
+        zveno.Joint("q4", "turn", "rod", revolute, place(0, 0.1, turned=True)),
+    ]
+    frames = [("tool", "fore", 0.35), ("pin", "fore", -0.1), ("rodend", "rod", 0.4)]
+    robot = zveno.Robot(
+        zveno.assemble(
+            "elbow",
+            [zveno.Link(name) for name in ("ground", "turn", "upper", "fore", "rod")],
+            joints,
+            [zveno.Frame(name, link, place(x)) for name, link, x in frames],
+            loops=[zveno.Loop("pin", "rodend", "point")],
+        )
+    )
+    T = np.eye(4)
+    T[:3, 3] = 0.3, 0.2, 0.6
+    assert robot.opened().ik(T, frame="tool", task="position").status == "complete"
+    for target in (T, T[None], T[:3, 3]):
+        with pytest.raises(ModelError, match="does not know closed loops"):
+            robot.ik(target, frame="tool", task="position")
+    with pytest.raises(ModelError, match="does not know closed loops"):
+        zveno.ik.Tracker(robot, "tool")
+    with pytest.raises(ModelError, match="does not know closed loops"):
+        zveno.ik.DifferentialIK(robot, [zveno.ik.FrameTask("tool")], 0.01)
+
+
 @pytest.mark.parametrize("name", ["mass_matrix", "jacobian", "inverse_dynamics", "regressor"])
 def test_kernels(name):
     with pytest.raises(ModelError, match=f"{name} does not know closed loops"):

@@ -260,6 +260,8 @@ def one_natively(robot: Any, T: Any, frame: Any, relative_to: Any, limits: Any, 
 
 @lru_cache(maxsize=32)
 def _prepared(mechanism, frame, relative_to, limits, task) -> tuple[NativeSolver, IkRequest, Any] | None:
+    if mechanism.loops:  # `solve_ik` refuses them
+        return None
     request = request_of(mechanism, frame, relative_to, limits, task)
     solver = native_solver(request.chain)
     return None if solver is None else (solver, request, partial(_checked, request, solver.method))
