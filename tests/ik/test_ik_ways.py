@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from arm_classes import arm_classes
-from ik_answers import wrapped
+from ik_answers import robot_of, wrapped
+from ik_arms import known_arms
 
 import zveno
 from tiers import every
@@ -115,6 +116,43 @@ def test_fields_belong_to_their_rows_after_an_operation(batch):
     weighted = plain.nearest_to(goal, weights=np.array([0.0, 0, 0, 0, 0, 1]))
     best = [np.abs(plain.windings().of(*pose)[:, 5] - 0.3).min() for pose in np.ndindex(*batch)]
     np.testing.assert_allclose(np.abs(weighted[..., 5] - 0.3).ravel(), best, atol=1e-15)
+
+
+def test_between_points_of_a_filtered_self_motion_nothing_is_claimed():
+    """Four curves cross the refused band between two of their points: all 15 were called solutions."""
+    robot = zveno.load("iiwa14")
+    whole = robot.ik(robot.forward_kinematics([0.3, 0.5, -0.4, -1.2, 0.7, 0.9, 0.6]))
+    assert whole.status == "self-motion"
+
+    def accepted(q):
+        return (q[:, 0] <= 2.7723) | (q[:, 0] >= 2.8586)
+
+    crossing = [
+        curve
+        for curve in whole.self_motions[0]
+        if accepted(curve.q).all() and np.ptp(np.sign(curve.q[:, 0] - 2.8)) > 0
+    ]
+    assert crossing
+    for keep in (accepted, lambda q: np.ones(len(q), bool)):
+        some = whole.where(keep)
+        assert some.status == "sampled"
+        assert not any(curve.followed for curve in some.self_motions[0])
+    rejected = whole.where(lambda q: np.zeros(len(q), bool))
+    assert (rejected.status, len(rejected)) == ("undecided", 0)
+
+
+def test_fields_of_the_nearest_solution_are_those_of_its_row():
+    """Of 88 of 100 the condition and the residual were those of another row."""
+    robot = robot_of(known_arms()["ur5"])
+    q = np.random.default_rng(0).uniform(-8, 8, (100, 6))
+    T = robot.forward_kinematics(q)
+    np.testing.assert_allclose(robot.ik(T).nearest_to(q), q, atol=1e-9)
+    for goal, pose in zip(q[:20], T[:20], strict=True):
+        answer = robot.ik(pose)
+        same = int(np.abs(wrapped(answer.q - goal)).max(axis=1).argmin())
+        ordered = answer.sorted_by(lambda rows, goal=goal: (1 - np.cos(rows - goal)).sum(axis=1))
+        np.testing.assert_array_equal(ordered[0], answer[same])
+        assert (ordered.condition[0], ordered.residual[0]) == (answer.condition[same], answer.residual[same])
 
 
 def test_a_filter_cuts_self_motions():

@@ -182,10 +182,8 @@ class SelfMotion:
         return self.closed or bool(self.joint)
 
     def where(self, accept: Accept) -> list[SelfMotion]:
-        """Return the runs of its points that a function accepts, or the whole if it accepts all."""
+        """Return the runs of its points that a function accepts, none of which is known between its points."""
         good = asked(accept, self.q)
-        if good.all():
-            return [self]
         if not good.any():
             return []
         first = int(np.argmin(good)) if self.closed else 0
@@ -318,13 +316,10 @@ class Solutions(Result):
         left = np.bincount(kept // max(width, 1), minlength=k).tolist() if self.batch else [len(kept)]
         notes, self_motions = dict(self.notes), {}
         for i, curves in self.self_motions.items():
-            parts = (
-                [] if isinstance(accept, np.ndarray) else [part for curve in curves for part in curve.where(accept)]
-            )
+            parts = [part for curve in curves for part in curve.where(accept)]
             if parts:
                 self_motions[i] = tuple(parts)
-            if len(parts) != len(curves) or any(a is not b for a, b in zip(parts, curves, strict=True)):
-                codes[i] = SAMPLED if parts or left[i] else UNDECIDED
+            codes[i] = SAMPLED if parts or left[i] else UNDECIDED
         for i in range(k):
             if left[i] == count[i]:
                 continue
