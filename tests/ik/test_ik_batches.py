@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ik_answers import PI, nearest, robot_of, wrapped
-from ik_arms import general_arms, known_arms, turns
+from ik_arms import dh_arm, general_arms, known_arms, turns
 
 import zveno
 from tiers import few
@@ -125,6 +125,19 @@ def test_near_singular_poses_are_answered_alike_alone_and_among_others(name, tas
         for batch, place in ((whole, k), (back, 17 - k)):
             assert one.reason() == batch.reason(place)
             np.testing.assert_array_equal(one.of(), batch.of(place))
+
+
+def test_poses_of_right_angles_are_answered_alike_alone_and_among_others():
+    """The order of candidates, which decides the points listed of a continuum, was that of the worst pose."""
+    twists = np.radians([-90, 0, 90, -90, 90, 0])
+    robot = robot_of(dh_arm("puma", [0, 0.4318, -0.0203, 0, 0, 0], twists, [0, 0, 0.15005, 0.4331, 0, 0.056]))
+    q = np.random.default_rng(6).integers(-2, 3, (150, 6)) * (PI / 2)
+    T = robot.forward_kinematics(q)
+    whole = robot.ik(T)
+    for k in range(150):
+        alone = robot.ik(T[k])
+        assert alone.status == whole.status[k]
+        np.testing.assert_array_equal(alone.of(), whole.of(k))
 
 
 def test_large_batches_are_solved_in_parts():

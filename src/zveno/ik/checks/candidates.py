@@ -7,7 +7,7 @@ import numpy as np
 from ..ik_problem import IkProblem
 from ..newton import Lanes, newton
 from ..solutions import Raw, flat
-from .distinct import all_distinct, distinct
+from .distinct import distinct
 from .judgement import EXACT, SLACK, Judgement, judged
 
 
@@ -31,7 +31,6 @@ def checked_candidates(problem: IkProblem, lanes: Lanes, raw: Raw) -> tuple[np.n
         touching = ((over > 0) & (over <= SLACK)).nonzero()[0]
         clipped = rows.x[touching].clip(*problem.box)
         rows.table[touching] = judged(problem, clipped, lanes, pose[touching]).table
-    if not all_distinct(problem, pose, rows.mark):
-        keep = distinct(problem, pose, rows.x, marks=rows.mark)
-        pose, rows = pose[keep], rows.taken(keep)
+    keep = distinct(problem, pose, rows.x, marks=rows.mark)  # ordered, since what follows may depend on the order
+    pose, rows = pose[keep], rows.taken(keep)
     return pose, rows, dropped

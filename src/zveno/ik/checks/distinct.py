@@ -54,22 +54,8 @@ def distinct(
     return firsts[keep]
 
 
-def all_distinct(problem: IkProblem, pose: np.ndarray, marks: np.ndarray, tolerance: float = SAME) -> bool:
-    """Return True if the sort keys prove that no solution is repeated; poses are in order."""
-    if len(pose) < 2:
-        return True
-    combined = ranked(pose, marks, in_order=True)
-    combined.sort()
-    return bool((combined[1:] - combined[:-1]).min() > tolerance * spread_of_marks(problem.n))
-
-
-def ranked(pose: np.ndarray, values: np.ndarray, in_order: bool = False) -> np.ndarray:
-    """Return keys that sort by pose and then by value; the keys of two poses differ by at least 1.
-
-    It is a little faster for one pose if poses are known to be in order.
-    """
-    if in_order and pose[-1] == pose[0]:
-        return values.copy()
+def ranked(pose: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return keys that sort by pose and then by value; the keys of two poses differ by at least 1."""
     return values + pose * (values.max() - values.min() + 1.0)
 
 
