@@ -23,7 +23,7 @@ from zveno.calibration.measurements import (
     RelativePosition,
 )
 from zveno.calibration.measurements.datasets import Dataset, prepared
-from zveno.errors import ZvenoError, ZvenoWarning
+from zveno.errors import ShapeError, ZvenoError, ZvenoWarning
 from zveno.io.measurements import parse_measurements, read_measurements, write_measurements
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
@@ -90,6 +90,16 @@ def test_rows_of_which_none_is_complete(measured):
     assert len(found.names) == 26
     with pytest.raises(ZvenoError, match=r"no row has all its numbers, and without one tracker"):
         calibrate(robot, replace(campaign, y=y, measurement=RelativePosition()))
+
+
+@pytest.mark.parametrize("value", [1e-3j, "long", [1e-3, 1e-3], None, np.nan])
+def test_deviations_that_are_no_numbers(value):
+    robot = arm("puma560")
+    name = identifiability(robot, "position").chosen[0]
+    with pytest.raises(ShapeError, match=f"{name}: must be a finite real number, got"):
+        zveno.calibration.apply_deviations(robot, {name: value})
+    with pytest.raises(ShapeError, match="values: must be numbers by parameter name"):
+        zveno.calibration.apply_deviations(robot, value)
 
 
 def test_a_robot_that_stood_still(measured):

@@ -64,6 +64,9 @@ def test_empty_and_broken_limits():
         solve_ik(ROBOT, T, limits=(1.0, 2.0, 3.0))
     with pytest.raises(ShapeError, match="NaN"):
         solve_ik(ROBOT, T, limits={"joint2": (np.nan, 0.0)})
+    for limits in ({"joint2": (-1j, 1.0)}, {"joint2": (np.array([-1j]), 1.0)}, (ROBOT.lower - 1j, ROBOT.upper)):
+        with pytest.raises(ShapeError, match=r"(?s)limits: .* holds no pair of numbers"):
+            solve_ik(ROBOT, T, limits=limits)
 
 
 def test_nothing_moves():

@@ -80,6 +80,23 @@ def test_refused(links, joints, words):
         assemble("robot", links, joints)
 
 
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"limits": Limits(-1j, 1)}, "the lower limit"),
+        ({"limits": Limits(-1, [1 + 0j])}, "the upper limit"),
+        ({"limits": Limits(velocity="fast")}, "the velocity limit"),
+        ({"limits": Limits(angle=1j)}, "the angle limit"),
+        ({"drive": Drive(1j)}, "the drive's rotor_inertia"),
+        ({"T_parent_joint": 1j * np.eye(4)}, "the joint's placement"),
+    ],
+)
+def test_numbers_of_joints_are_real(parts, words):
+    """Imaginary parts were dropped."""
+    with pytest.raises(ModelError, match=f"joint b: {words} must be real numbers, got"):
+        Joint("b", "arm", "hand", Revolute(), **parts)
+
+
 def test_only_single_joints_mimic():
     links, joints = mimicking(None, None)
     joints[1] = Joint("j2", "l1", "l2", Universal(), mimic=Mimic("j1"))

@@ -235,6 +235,7 @@ def test_tool_frame_and_payload():
         (lambda m: with_inertia(m, {"link1": np.ones(9)}), ShapeError, "link link1"),
         (lambda m: scaled(m, 0), ModelError, "length scale must be .*got 0"),
         (lambda m: with_base(m, "flying"), UnknownNameError, "fixed, free, trunk"),
+        (lambda m: with_base(m, np.eye(4)), ModelError, 'base: must be a name, got ndarray. Give "fixed"'),
         (lambda m: with_gravity(m, "down"), ShapeError, "gravity"),
     ],
 )

@@ -9,12 +9,13 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ZvenoError
+from ..errors import ShapeError, ZvenoError
 from ..fit.rng import seed_of
 from ..mechanism.loops import for_trees
 from ..robot_functions import RobotFunctions
 from ..spatial.rotations import exp
 from ..spatial.transforms import transform
+from ..spatial.vectors import real_array
 from ._joint_terms import HYSTERESIS, words_of
 from ._loads import holding_torques
 from ._output import calibrated_mechanism
@@ -45,9 +46,16 @@ def apply_deviations(
     """
     model = redundant_model(robot.mechanism, tuple(frames) or frame)
     deviations = np.zeros(len(model.terms))
+    if not isinstance(values, Mapping):
+        raise ShapeError(f"must be numbers by parameter name, got {type(values).__name__}", element="values")
     for name, value in values.items():
         model.term(name)  # raises for unknown names
-        deviations[model.numbers[name]] = value
+        try:
+            deviations[model.numbers[name]] = deviation = real_array(value)
+        except (TypeError, ValueError):
+            deviation = np.nan
+        if not np.isfinite(deviation):
+            raise ShapeError(f"must be a finite real number, got {value!r}", element=name)
     return type(robot)(calibrated_mechanism(model, deviations))
 
 

@@ -23,6 +23,7 @@ from ..errors import ModelError, ShapeError, ZvenoError, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.unit_quaternions import ball_angle, limited_balls
 from ..spatial.transforms import inverse
+from ..spatial.vectors import real_array
 from .steps import Step, rate, steps_between, to_quaternions
 from .task import TASKS as TASKS
 from .task import Task as Task
@@ -447,5 +448,5 @@ def _numbers(given: Any, count: int) -> list[float]:
     """Return one number per coordinate, from as many numbers or one for all."""
     if type(given) is float or type(given) is int:
         return [float(given)] * count
-    values = np.asarray(given, dtype=float)
+    values = real_array(given)
     return values.tolist() if values.shape == (count,) else np.broadcast_to(values, (count,)).tolist()

@@ -6,7 +6,7 @@ from itertools import chain, count
 
 import numpy as np
 
-from ..errors import unknown_name
+from ..errors import ModelError, unknown_name
 from .edit import rebuilt, subtree
 from .joints import Free, Prismatic, Revolute
 from .mechanism import Mechanism
@@ -27,6 +27,10 @@ def with_base(mechanism: Mechanism, base: str) -> Mechanism:
             three prismatic and three revolute joints (x, y, z, yaw, pitch, roll) on five massless links, which is
             singular at pitch ±90°, where its axes 4 and 6 align.
     """
+    if not isinstance(base, str):
+        raise ModelError(
+            f"must be a name, got {type(base).__name__}", element="base", remedy='Give "fixed", "free" or "trunk"'
+        )
     body = _without_base(mechanism)
     if base == "fixed":
         return body

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import ModelError
 from ..spatial import transforms
 from ..spatial.inertia import N_PARAMETERS
+from ..spatial.vectors import real_array
 from .joints import Fixed, JointType
 
 
@@ -18,7 +19,10 @@ def frozen_array(value: Any, shape: tuple[int, ...], label: str) -> np.ndarray:
     """Read-only copy of `value` broadcast to `shape`; traced entries are kept."""
     array = np.array(value)
     if array.dtype != object:
-        array = array.astype(float)
+        try:
+            array = real_array(array)
+        except (TypeError, ValueError):
+            raise ModelError(f"{label} must be real numbers, got {value!r}") from None
     try:
         array = np.array(np.broadcast_to(array, shape))
     except ValueError:
@@ -68,7 +72,7 @@ class Limits:
             frozen_array(self.upper, (n_q,), "the upper limit"),
             frozen_array(self.velocity, (n_v,), "the velocity limit"),
             frozen_array(self.effort, (n_v,), "the effort limit"),
-            self.angle,
+            float(frozen_array(self.angle, (), "the angle limit")),
         )
 
 
@@ -170,6 +174,13 @@ class Joint:
                 element=f"joint {self.name}",
                 remedy="Give a joint type such as zveno.joints.Revolute((0, 0, 1))",
             )
+        try:
+            self._freeze()
+        except ModelError as error:
+            raise error.located(element=f"joint {self.name}") from None
+
+    def _freeze(self) -> None:
+        """Convert the fields to arrays that cannot be written."""
         put = object.__setattr__
         put(self, "T_parent_joint", frozen_array(self.T_parent_joint, (4, 4), "the joint's placement"))
         put(self, "T_joint_child", frozen_array(self.T_joint_child, (4, 4), "the child's placement"))
