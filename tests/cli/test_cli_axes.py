@@ -44,6 +44,13 @@ def test_what_is_printed_and_what_is_wrong(capsys, motions, tmp_path):
     code, _, _ = run(capsys, "axes", str(motions), str(tmp_path / "a.toml"), "--report", str(tmp_path / "a.html"))
     assert code == 0
     assert "Distances from circles and lines" in (tmp_path / "a.html").read_text()
+    kept = tmp_path / "kept.csv"
+    kept.write_text(motions.read_text())
     motions.write_text(motions.read_text().replace("10.0,-60", "20.0,-50") + "\n30.0,40.0,1,2,3\n")
     assert "move together" in refused(capsys, "axes", str(motions), str(tmp_path / "other.urdf"))
+    (tmp_path / "folder").mkdir()
+    for out in ("nowhere/x.txt", "folder", "folder/../found.urdf", f"x.{'a' * 250}"):
+        before = sorted(tmp_path.iterdir())
+        refused(capsys, "axes", str(kept), str(tmp_path / "found.urdf"), "--out", f"{tmp_path}/{out}")
+        assert sorted(tmp_path.iterdir()) == before
     assert "nowhere.csv" in refused(capsys, "axes", str(tmp_path / "nowhere.csv"), str(tmp_path / "other.urdf"))

@@ -29,3 +29,15 @@ def test_losses_and_bad_targets_are_said(tmp_path, capsys):
     (tmp_path / "mine.urdf").write_text("<robot/>")
     assert main(["convert", "puma560", str(tmp_path / "mine.urdf")]) == 2
     assert (tmp_path / "mine.urdf").read_text() == "<robot/>"
+
+
+UNWRITABLE = ["nowhere/x.txt", "folder", "folder/../arm.urdf", f"x.{'a' * 250}"]
+"""Paths of --out beside arm.urdf: no such folder, a folder, the model itself, a name too long for its copy."""
+
+
+@pytest.mark.parametrize("out", UNWRITABLE)
+def test_no_model_is_written_where_the_answer_cannot_be(out, tmp_path, capsys):
+    (tmp_path / "folder").mkdir()
+    assert main(["convert", "planar2", str(tmp_path / "arm.urdf"), "--out", f"{tmp_path}/{out}"]) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]

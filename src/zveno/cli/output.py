@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -69,7 +68,7 @@ def protect(
         plot: picture that will be written.
         model: model file that will be written.
     """
-    from ..io.files import check_replaceable
+    from ..io.files import check_creatable, check_replaceable
 
     if plot is not None:
         from ..report.figure import checked_picture
@@ -96,14 +95,17 @@ def protect(
             continue
         check_replaceable(target, read, output.overwrite)
         folder = target.absolute().parent
-        if not folder.is_dir() or not os.access(folder, os.W_OK):
-            problem = "its directory is write-protected" if folder.is_dir() else "there is no such directory"
+        if not folder.is_dir():
             raise ZvenoError(
-                f"it cannot be written: {problem}", file=target, remedy="Give a path in a directory that exists"
+                "it cannot be written: there is no such directory",
+                file=target,
+                remedy="Give a path in a directory that exists",
             )
-        if target.absolute() in written:
+        check_creatable(target)
+        place = folder.resolve() / target.name
+        if place in written:
             raise ZvenoError("it is the target of two outputs", file=target, remedy="Give two paths")
-        written.add(target.absolute())
+        written.add(place)
 
 
 def _is_file(path: str | Path) -> bool:

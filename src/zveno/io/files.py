@@ -216,10 +216,9 @@ def replacing(
     try:
         path = Path(path)
         mode = check_replaceable(path, inputs, force)
-        temporary = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
-        os.close(os.open(temporary, _CREATE, 0o666))
     except (OSError, ValueError, TypeError) as error:
         raise _unwritable(error, path) from None
+    temporary = _created_beside(path)
     try:
         yield temporary
         if mode is not None:
@@ -229,6 +228,21 @@ def replacing(
         raise _unwritable(error, path) from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_creatable(path: Path) -> None:
+    """Raise an error if `replacing` cannot create its file beside `path`."""
+    _created_beside(path).unlink()
+
+
+def _created_beside(path: Path) -> Path:
+    """Create an empty file of the same suffix in the folder of `path`."""
+    try:
+        temporary = path.with_name(f".{secrets.token_hex(8)}{path.suffix}")
+        os.close(os.open(temporary, _CREATE, 0o666))
+    except (OSError, ValueError) as error:
+        raise _unwritable(error, path) from None
+    return temporary
 
 
 def check_replaceable(path: Path, inputs: Iterable[str | os.PathLike[str]] = (), force: bool = True) -> int | None:
