@@ -103,6 +103,29 @@ def test_z_to_axis():
         assert np.allclose(R @ [0, 0, 1], axis, atol=ROUNDING)
 
 
+def test_lists_are_arrays():
+    vector, p, q = [0.3, -0.2, 0.5], [0.6, 0.0, 0.8, 0.0], [0.0, 1.0, 0.0, 0.0]
+    R = rotations.exp(np.array(vector)).tolist()
+    given = {
+        "exp": (vector,),
+        "log": (R,),
+        "to_rpy": (R,),
+        "from_rpy": (vector,),
+        "to_quaternion": (R,),
+        "from_quaternion": (p,),
+        "quaternion_exp": (vector,),
+        "quaternion_log": (p,),
+        "quaternion_product": (p, q),
+        "quaternion_conjugate": (p,),
+        "nearest_rotation": (R,),
+        "is_rotation": (R,),
+        "z_to": ([0.0, 0.6, 0.8],),
+    }
+    for name, lists in given.items():
+        function = getattr(rotations, name)
+        np.testing.assert_array_equal(function(*lists), function(*map(np.array, lists)), err_msg=name)
+
+
 def test_complex_step_through_exp_and_log():
     v, d = np.random.default_rng(4).normal(size=(2, 3))
     h = 1e-30

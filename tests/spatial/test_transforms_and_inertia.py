@@ -51,6 +51,23 @@ def test_exponential_solves_its_differential_equation():
     assert np.allclose(body[:3, :3] @ [1, 2, 3], np.cross(twist[3:], [1, 2, 3]), atol=1e-13)
 
 
+def test_lists_are_arrays():
+    T, vector, six = any_transform().tolist(), [0.3, -0.2, 0.5], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    given = {
+        "transform": (rotations.exp(vector).tolist(), vector),
+        "inverse": (T,),
+        "adjoint": (T,),
+        "move_twist": (T, six),
+        "move_wrench": (T, six),
+        "exp": (six,),
+        "log": (vector, vector),
+        "is_transform": (T,),
+    }
+    for name, lists in given.items():
+        function = getattr(transforms, name)
+        np.testing.assert_array_equal(function(*lists), function(*map(np.array, lists)), err_msg=name)
+
+
 def test_inertia_views_round_trip():
     p = random_inertia(rng)
     back = inertia.parameters(p[0], inertia.center_of_mass(p), inertia.tensor_at_center(p))

@@ -57,20 +57,20 @@ def from_rpy(rpy: Sequence[float] | np.ndarray) -> np.ndarray:
     return elementary("z", yaw) @ elementary("y", pitch) @ elementary("x", roll)
 
 
-def to_rpy(R: np.ndarray) -> np.ndarray:
+def to_rpy(R: ArrayLike) -> np.ndarray:
     """Angles (roll, pitch, yaw) of R in radians, pitch in [−π/2, π/2], accurate to rounding at every pitch.
 
     The roll is computed after yaw and pitch are undone. Near pitch = ±90°, only the sum or the difference of roll
     and yaw is well determined; the roll computed in this way compensates the error of the yaw.
     """
-    R = R + 0.0  # atan2(0, −0) would be π
+    R = np.asarray(R) + 0.0  # atan2(0, −0) would be π
     yaw = math.atan2(R[1, 0], R[0, 0])
     c, s = cos_sin(yaw)
     pitch = math.atan2(-R[2, 0], c * R[0, 0] + s * R[1, 0])
     return np.array([math.atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1]), pitch, yaw])
 
 
-def from_quaternion(wxyz: np.ndarray) -> np.ndarray:
+def from_quaternion(wxyz: Sequence[Any] | np.ndarray) -> np.ndarray:
     """Rotation matrix of a unit quaternion `wxyz`."""
     w, x, y, z = wxyz[0], wxyz[1], wxyz[2], wxyz[3]
     return np.array(
@@ -82,8 +82,9 @@ def from_quaternion(wxyz: np.ndarray) -> np.ndarray:
     )
 
 
-def to_quaternion(R: np.ndarray) -> np.ndarray:
+def to_quaternion(R: ArrayLike) -> np.ndarray:
     """Unit quaternion `wxyz` with w ≥ 0 of a rotation matrix (Shepperd's choice of the largest component)."""
+    R = np.asarray(R)
     trace = R[0, 0] + R[1, 1] + R[2, 2]
     squares = np.array([trace, R[0, 0], R[1, 1], R[2, 2]])
     k = int(np.argmax(squares))
@@ -100,14 +101,16 @@ def to_quaternion(R: np.ndarray) -> np.ndarray:
     return -q if q[0] < 0 else q
 
 
-def quaternion_product(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+def quaternion_product(p: ArrayLike, q: ArrayLike) -> np.ndarray:
     """Product p ⊗ q of two quaternions `wxyz`: rotation by q, then by p."""
+    p, q = np.asarray(p), np.asarray(q)
     vector = p[0] * q[1:] + q[0] * p[1:] + cross(p[1:], q[1:])
     return np.concatenate([[p[0] * q[0] - p[1:] @ q[1:]], vector])
 
 
-def quaternion_conjugate(q: np.ndarray) -> np.ndarray:
+def quaternion_conjugate(q: ArrayLike) -> np.ndarray:
     """Conjugate of a quaternion `wxyz`, the inverse of a unit quaternion."""
+    q = np.asarray(q)
     return np.concatenate([q[:1], -q[1:]])
 
 
@@ -134,23 +137,25 @@ def _series(squared, m: int):
     return total
 
 
-def exp(rotation_vector: np.ndarray) -> np.ndarray:
+def exp(rotation_vector: ArrayLike) -> np.ndarray:
     """Rotation matrix of a rotation vector (axis times angle, radians)."""
+    rotation_vector = np.asarray(rotation_vector)
     a, b, *_ = exp_coefficients(rotation_vector @ rotation_vector)
     K = skew(rotation_vector)
     return np.eye(3) + a * K + b * (K @ K)
 
 
-def quaternion_exp(rotation_vector: np.ndarray) -> np.ndarray:
+def quaternion_exp(rotation_vector: ArrayLike) -> np.ndarray:
     """Unit quaternion `wxyz` of a rotation vector."""
-    half = 0.5 * rotation_vector
+    half = 0.5 * np.asarray(rotation_vector)
     squared = half @ half
     a, b, *_ = exp_coefficients(squared)
     return np.concatenate([[1.0 - squared * b], a * half])
 
 
-def quaternion_log(q: np.ndarray) -> np.ndarray:
+def quaternion_log(q: ArrayLike) -> np.ndarray:
     """Rotation vector, of angle at most π, of a unit quaternion `wxyz`."""
+    q = np.asarray(q)
     q = q * where(q[0] < 0.0, -1.0, 1.0)
     squared = q[1:] @ q[1:]
     small = squared < 1e-6
@@ -160,7 +165,7 @@ def quaternion_log(q: np.ndarray) -> np.ndarray:
     return factor * q[1:]
 
 
-def log(R: np.ndarray) -> np.ndarray:
+def log(R: ArrayLike) -> np.ndarray:
     """Rotation vector, of angle at most π, of a constant rotation matrix."""
     return quaternion_log(to_quaternion(R))
 
@@ -171,7 +176,7 @@ def is_rotation(R: ArrayLike, tolerance: float = 1e-9) -> bool:
     return bool(np.isfinite(R).all() and abs(R.T @ R - np.eye(3)).max() <= tolerance and np.linalg.det(R) > 0)
 
 
-def nearest_rotation(A: np.ndarray) -> np.ndarray:
+def nearest_rotation(A: ArrayLike) -> np.ndarray:
     """Project a 3×3 matrix onto the nearest rotation in the Frobenius norm (polar factor, det = +1)."""
     U, _, Vt = np.linalg.svd(A)
     return U @ np.diag([1.0, 1.0, np.linalg.det(U @ Vt)]) @ Vt

@@ -22,37 +22,44 @@ def transform(R: ArrayLike | None = None, p: ArrayLike | None = None) -> np.ndar
     return np.concatenate([np.concatenate([R, p[:, None]], axis=1), _LAST_ROW])
 
 
-def inverse(T: np.ndarray) -> np.ndarray:
+def _parts(T: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation and translation of a transform."""
+    T = np.asarray(T)
+    return T[:3, :3], T[:3, 3]
+
+
+def inverse(T: ArrayLike) -> np.ndarray:
     """Inverse of a rigid transform: [Rᵀ, −Rᵀp]."""
-    Rt = T[:3, :3].T
-    return transform(Rt, -(Rt @ T[:3, 3]))
+    R, p = _parts(T)
+    return transform(R.T, -(R.T @ p))
 
 
-def adjoint(T_a_b: np.ndarray) -> np.ndarray:
+def adjoint(T_a_b: ArrayLike) -> np.ndarray:
     """Adjoint matrix (6, 6) that maps a twist `[v, w]` from frame b to frame a: [[R, [p]×R], [0, R]]."""
-    R, p = T_a_b[:3, :3], T_a_b[:3, 3]
+    R, p = _parts(T_a_b)
     return np.concatenate([np.concatenate([R, skew(p) @ R], axis=1), np.concatenate([np.zeros((3, 3)), R], axis=1)])
 
 
-def move_twist(T_a_b: np.ndarray, twist: np.ndarray) -> np.ndarray:
+def move_twist(T_a_b: ArrayLike, twist: ArrayLike) -> np.ndarray:
     """Transform a twist `[v, w]` from frame b to frame a: v_a = R v + p × R w, w_a = R w."""
-    R, p = T_a_b[:3, :3], T_a_b[:3, 3]
+    (R, p), twist = _parts(T_a_b), np.asarray(twist)
     w = R @ twist[3:]
     return np.concatenate([R @ twist[:3] + cross(p, w), w])
 
 
-def move_wrench(T_a_b: np.ndarray, wrench: np.ndarray) -> np.ndarray:
+def move_wrench(T_a_b: ArrayLike, wrench: ArrayLike) -> np.ndarray:
     """Transform a wrench `[f, n]` from frame b to frame a: f_a = R f, n_a = R n + p × R f."""
-    R, p = T_a_b[:3, :3], T_a_b[:3, 3]
+    (R, p), wrench = _parts(T_a_b), np.asarray(wrench)
     f = R @ wrench[:3]
     return np.concatenate([f, R @ wrench[3:] + cross(p, f)])
 
 
-def exp(twist: np.ndarray) -> np.ndarray:
+def exp(twist: ArrayLike) -> np.ndarray:
     """Displacement after unit time with a constant body twist `[v, w]`.
 
     p = V v with V = 1 + b [w]× + c [w]×², coefficients as in `rotations.exp_coefficients`.
     """
+    twist = np.asarray(twist)
     v, w = twist[:3], twist[3:]
     a, b, c, _ = exp_coefficients(w @ w)
     K = skew(w)
@@ -60,11 +67,12 @@ def exp(twist: np.ndarray) -> np.ndarray:
     return transform(np.eye(3) + a * K + b * KK, v + b * (K @ v) + c * (KK @ v))
 
 
-def log(rotation_vector: np.ndarray, p: np.ndarray) -> np.ndarray:
+def log(rotation_vector: ArrayLike, p: ArrayLike) -> np.ndarray:
     """Body twist `[v, w]` whose `exp` has translation `p` and the rotation of `rotation_vector`.
 
     v = V⁻¹p with V⁻¹ = 1 − [w]×/2 + d [w]×², d = (1 − a/2b)/θ² = (c − 2e)/2b.
     """
+    rotation_vector, p = np.asarray(rotation_vector), np.asarray(p)
     _, b, c, e = exp_coefficients(rotation_vector @ rotation_vector)
     d = (c - 2.0 * e) / (2.0 * b)
     K = skew(rotation_vector)
