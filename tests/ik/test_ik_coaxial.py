@@ -65,7 +65,11 @@ SHOULDER = {"joint1": (-3.1, -2.1), "joint2": (-0.2, 0.2), "joint3": (2.7, 3.5)}
 WRIST = {"joint2": (-0.1, 0.3), "joint5": (1.6, 2.2), "joint7": (-2.4, -1.8)}
 INSIDE = [
     ("iiwa14", [0.7, 0.1, -2.6, -1.7, 1.9, 0.0, -2.1], WRIST),
-    ("xarm7", [-2.6, 0.0, 3.1, 3.1, 2.5, -0.4, -1.9], SHOULDER),
+    (
+        "xarm7",
+        [-2.6, 0.0, 3.1, 3.1, 2.5, -0.4, -1.9],
+        SHOULDER | {"joint4": (3.0, 3.2), "joint6": (-0.7, -0.1)},
+    ),
     (
         "iiwa14",
         [0.8, 0.3, -0.6, -1.4, -2.1, 0.0, 0.0],
@@ -79,7 +83,14 @@ INSIDE = [
     (
         "xarm7",
         [-2.7, 0.0, 3.1, 3.1, 2.1, 0.1, -2.6],
-        {"joint1": (-2.8, -2.6), "joint2": (-0.3, 0.3), "joint4": (2.9, 3.3), "joint7": (-3.1, -2.1)},
+        {
+            "joint1": (-2.8, -2.6),
+            "joint2": (-0.3, 0.3),
+            "joint3": (2.6, 3.6),
+            "joint4": (2.9, 3.3),
+            "joint6": (-0.4, 0.6),
+            "joint7": (-3.1, -2.1),
+        },
     ),
 ]
 
@@ -90,6 +101,14 @@ def test_a_configuration_inside_the_limits_is_never_excluded(name, q, limits):
     answer = robot.ik(robot.forward_kinematics(np.array(q)), limits=limits)
     assert answer.status not in ("excluded by limits", "unreachable")
     assert answer.count > 0
+
+
+def test_the_line_of_the_wrist_is_among_seventeen_curves():
+    """All 17 curves listed were 0.1 to 1.4 rad away from it."""
+    robot, q = ROBOTS["iiwa14"], np.array([0.3, 0.5, -0.4, -1.2, 0.7, 0.0, 0.6])
+    answer = robot.ik(robot.forward_kinematics(q))
+    assert answer.status == "self-motion"
+    assert on_listed_curve(answer, q, (4, 6))
 
 
 def test_axes_that_can_coincide():

@@ -106,6 +106,20 @@ def test_velocity_steps_keep_every_limit(seed):
     assert outside(robot, q) > 1e-3  # limits did hold it
 
 
+def test_a_ball_turns_no_farther_than_its_limit():
+    """1.2 rad were listed, solved and stepped to."""
+    inertia = np.array([1.0, 0, 0, 0, 0.01, 0, 0.01, 0, 0, 0.01])
+    joint = Joint("ball", "base", "hand", Spherical(), limits=Limits(angle=0.3))
+    robot = zveno.Robot(assemble("ball", [Link("base"), Link("hand", inertia)], [joint]))
+    R = zveno.rotations.elementary("x", 1.2)
+    assert robot.ik(transform(R), task="rotation").count == 0
+    assert (robot.ik({"hand": R}).status, robot.ik({"hand": R}).count) == ("undecided", 0)
+    solver, q = ik.DifferentialIK(robot, [FrameTask("hand", kind="rotation")], 0.05), robot.neutral()
+    for _ in range(60):
+        q = solver(q, {"hand": R}).q
+    assert 2.0 * np.arccos(q[0]) == pytest.approx(0.3, abs=1e-8)
+
+
 def test_limits_of_followers_narrow_those_of_their_leader():
     robot = arm(3)
     joint = robot.mechanism.joint("follower")

@@ -351,6 +351,14 @@ def test_a_limit_broken_between_two_poses_interrupts_the_path(half, beyond):
             assert crossed - 1 / 32 - 1e-3 <= path.jump_fractions[0] <= crossed + 1e-3
 
 
+def test_a_limit_a_micrometre_beyond_the_ends_interrupts_the_path():
+    """The elbow must pass 0.081 rad beyond it; "continuous" was said of two poses, and of no more."""
+    robot, poses = chord(0.25)
+    upper = robot.ik(poses[0], task=(1, 1, 0, 0, 0, 0)).q[:, 1].max() + 1e-6
+    path = robot.ik_path(poses, task=(1, 1, 0, 0, 0, 0), limits={"joint2": (0.0, upper)})
+    assert (path.status, path.jump_reasons) == ("with jumps", ("limit of joint2",))
+
+
 def lengths(robot: zveno.Robot) -> tuple[float, float]:
     """Lengths of the two links of a planar arm."""
     straight, bent = (np.linalg.norm(robot.forward_kinematics([0.0, a])[:3, 3]) for a in (0.0, np.pi))

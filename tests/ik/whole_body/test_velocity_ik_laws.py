@@ -83,6 +83,20 @@ def test_an_axis_is_reached_only_where_it_points_along_its_target(name, seed):
         assert abs(solver(q, {frame: (T[:3, 3], axis)}).errors[0] - (np.pi - away)) < 1e-6
 
 
+def test_a_tool_that_points_the_opposite_way_is_not_solved():
+    """Both were solved with residuals below 1e-12: eight configurations of an arm that only points down, and q."""
+    scara = zveno.load("scara")
+    p = scara.forward_kinematics([0.4, 0.6, 0.1, 0.2], frame="link4")[:3, 3]
+    answer = scara.ik({"link4": (p, (0, 0, 1))})
+    assert (answer.status, answer.count) == ("undecided", 0)
+    puma, q = zveno.load("puma560"), np.radians([20, -40, 30, 10, 60, 0])
+    T = puma.forward_kinematics(q, frame="link6")
+    answer = puma.ik({"link6": (T[:3, 3], -T[:3, 2])}, start=q)
+    reached = puma.forward_kinematics(answer.q, frame="link6")[:, :3, 2] @ -T[:3, 2]
+    assert (reached > 1 - 1e-9).all()
+    assert (answer.status == "solved") == (answer.count > 0)
+
+
 def test_the_centre_of_mass_against_a_complex_step_and_momentum_against_the_robot(body):
     q, v = bent(body), np.random.default_rng(1).normal(size=body.n_v)
     tasks = [CenterOfMassTask(), MomentumTask()]
