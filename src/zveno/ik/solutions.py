@@ -316,7 +316,9 @@ class Solutions(Result):
         left = np.bincount(kept // max(width, 1), minlength=k).tolist() if self.batch else [len(kept)]
         notes, self_motions = dict(self.notes), {}
         for i, curves in self.self_motions.items():
-            parts = [part for curve in curves for part in curve.where(accept)]
+            parts = (
+                [] if isinstance(accept, np.ndarray) else [part for curve in curves for part in curve.where(accept)]
+            )
             if parts:
                 self_motions[i] = tuple(parts)
             codes[i] = SAMPLED if parts or left[i] else UNDECIDED

@@ -110,8 +110,8 @@ def quaternion_product(p: ArrayLike, q: ArrayLike) -> np.ndarray:
 
 def quaternion_conjugate(q: ArrayLike) -> np.ndarray:
     """Conjugate of a quaternion `wxyz`, the inverse of a unit quaternion."""
-    q = np.asarray(q)
-    return np.concatenate([q[:1], -q[1:]])
+    quaternion = np.asarray(q)
+    return np.concatenate([quaternion[:1], -quaternion[1:]])
 
 
 def exp_coefficients(squared: Any) -> tuple[Any, ...]:
@@ -139,9 +139,9 @@ def _series(squared, m: int):
 
 def exp(rotation_vector: ArrayLike) -> np.ndarray:
     """Rotation matrix of a rotation vector (axis times angle, radians)."""
-    rotation_vector = np.asarray(rotation_vector)
-    a, b, *_ = exp_coefficients(rotation_vector @ rotation_vector)
-    K = skew(rotation_vector)
+    vector = np.asarray(rotation_vector)
+    a, b, *_ = exp_coefficients(vector @ vector)
+    K = skew(vector)
     return np.eye(3) + a * K + b * (K @ K)
 
 
@@ -155,14 +155,15 @@ def quaternion_exp(rotation_vector: ArrayLike) -> np.ndarray:
 
 def quaternion_log(q: ArrayLike) -> np.ndarray:
     """Rotation vector, of angle at most π, of a unit quaternion `wxyz`."""
-    q = np.asarray(q)
-    q = q * where(q[0] < 0.0, -1.0, 1.0)
-    squared = q[1:] @ q[1:]
+    quaternion = np.asarray(q)
+    quaternion = quaternion * where(quaternion[0] < 0.0, -1.0, 1.0)
+    w, u = quaternion[0], quaternion[1:]
+    squared = u @ u
     small = squared < 1e-6
     norm = sqrt(where(small, 1.0, squared))
     # 2 atan2(|u|, w)/|u|; near zero its series 2 asin(|u|)/|u|, whose next term is below 1e-17.
-    factor = where(small, 2.0 + squared / 3.0 * (1.0 + 0.45 * squared), 2.0 * atan2(norm, q[0]) / norm)
-    return factor * q[1:]
+    factor = where(small, 2.0 + squared / 3.0 * (1.0 + 0.45 * squared), 2.0 * atan2(norm, w) / norm)
+    return factor * u
 
 
 def log(R: ArrayLike) -> np.ndarray:
@@ -178,7 +179,7 @@ def is_rotation(R: ArrayLike, tolerance: float = 1e-9) -> bool:
 
 def nearest_rotation(A: ArrayLike) -> np.ndarray:
     """Project a 3×3 matrix onto the nearest rotation in the Frobenius norm (polar factor, det = +1)."""
-    U, _, Vt = np.linalg.svd(A)
+    U, _, Vt = np.linalg.svd(np.asarray(A))
     return U @ np.diag([1.0, 1.0, np.linalg.det(U @ Vt)]) @ Vt
 
 
