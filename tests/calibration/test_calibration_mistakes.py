@@ -175,6 +175,44 @@ def _spoil(q, rng):
     return q
 
 
+KINDS = (
+    (Position(), {"position": 1e-4}),
+    (Pose(), {"position": 1e-4, "rotation": 1e-4}),
+    (Distance(), {"distance": 1e-4}),
+)
+
+
+@pytest.mark.filterwarnings("ignore::zveno.errors.ZvenoWarning")
+@pytest.mark.parametrize(
+    ("name", "kind", "sigma"),
+    few([(name, *kind) for kind in KINDS for name in ("puma560", "ur5", "panda", "scara")], 1),
+)
+def test_one_joint_column_in_degrees_is_in_doubt(name, kind, sigma):
+    """No data error that is tried explains it, and no geometry does: more than 2 % of the size are left.
+
+    A distance from a centre on the axis of a joint tells nothing about that joint, so that the centre is elsewhere.
+    """
+    robot, rng = arm(name), np.random.default_rng(len(name))
+    values = truth(robot, identifiability(robot, kind).chosen, rng)
+    campaign = simulated(robot, kind, values, 60, rng, sigma, {"centre1": BOARD, "centre": BOARD, "tracker": BOARD})
+    good = calibrate(robot, campaign, folds=0, joint_terms=())
+    assert (good.status, good.doubt) == ("calibrated", "")
+    for joint in robot.mechanism.joints:
+        if joint.type.kind != "revolute":
+            continue
+        k = robot.mechanism.q_slices[joint.name].start
+        q = campaign.q.copy()
+        q[:, k] = np.rad2deg(q[:, k])
+        try:
+            found = calibrate(robot, replace(campaign, q=q), folds=0, joint_terms=())
+        except ZvenoError as error:
+            if "do not belong" in str(error) or "the fit broke down" in str(error):
+                continue
+            raise
+        assert found.status == "data in doubt", joint.name
+        assert found.doubt in found.verdict
+
+
 @pytest.mark.filterwarnings("ignore::zveno.errors.ZvenoWarning")
 @pytest.mark.parametrize("seed", few(range(24), 2))
 def test_data_of_another_robot_have_a_status_that_says_so(seed):

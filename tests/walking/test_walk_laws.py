@@ -1,6 +1,9 @@
 """Laws of walks: the same whichever way the machine faces, and in a mirror; feet touch; starts stand on slopes."""
 
+import warnings
 from dataclasses import replace
+from importlib.metadata import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,6 +80,58 @@ def test_a_walk_turns_with_its_start(name, gait, yaw):
     one, other = walks
     assert one.status == other.status == "walked"
     np.testing.assert_allclose(other.footholds, one.footholds @ R.T, atol=1e-4)
+
+
+def soles_overlap(robot, q) -> bool:
+    """Whether soles of 24 by 10 cm, at one height, are inside each other: on an axis of neither are they apart."""
+    T = robot.frame_poses(q, frames=["left_foot", "right_foot"])
+    if abs(T[0, 2, 3] - T[1, 2, 3]) > 0.03:
+        return False
+    corners = np.array([(x * 0.12, y * 0.05, 0.0) for x in (1, -1) for y in (1, -1)])
+    soles = (corners @ np.swapaxes(T[:, :3, :3], 1, 2) + T[:, None, :3, 3])[..., :2]
+    for axis in T[:, :2, :2].swapaxes(1, 2).reshape(-1, 2):
+        left, right = soles @ axis
+        if left.max() < right.min() or right.max() < left.min():
+            return False
+    return True
+
+
+@pytest.mark.laws
+def test_soles_stay_apart_after_a_push_of_a_walk_along_y():
+    """They were inside each other in 33 samples of a walk that was said to have walked; along x in none."""
+    robot = zveno.load("biped")
+    feet, start = walking.default_stance(robot)
+    height = robot.center_of_mass(start)[2] - robot.forward_kinematics(start, frame="left_foot")[2, 3]
+    q, _ = turned(start, np.pi / 2)
+    direction = np.radians(135)
+    push = walking.Push(2.411, (10 * np.cos(direction), 10 * np.sin(direction), 0.0))
+    gait = walking.DynamicGait((0.0, 0.28 * height), steps=8)
+    walk = walking.simulate_walk(robot, feet, q, gait, pushes=[push])
+    assert walk.status == "walked"
+    assert sum(soles_overlap(robot, q) for q in walk.trajectory.q) == 0
+    together = walk.trajectory.q[0].copy()
+    together[robot.mechanism.q_slices["left_hip_roll"]] -= 0.15
+    together[robot.mechanism.q_slices["right_hip_roll"]] += 0.15
+    assert soles_overlap(robot, together), "the test sees overlapping soles"
+
+
+@pytest.mark.laws
+def test_feet_of_solo12_are_on_the_ground_when_they_are_put_down():
+    """2.5 kg, and noise of 1 N: they were put down 11 to 73 mm above the ground."""
+    path = next(file.locate() for file in files("example-robot-data") or () if file.name == "solo12.urdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", zveno.ZvenoWarning)
+        robot = zveno.load(Path(str(path))).with_base("free")
+    legs = ("FL", "FR", "HL", "HR")
+    hips = {f"{leg}_HFE": 0.8 if leg[0] == "F" else -0.8 for leg in legs}
+    knees = {f"{leg}_KFE": -1.6 if leg[0] == "F" else 1.6 for leg in legs}
+    walk = walking.simulate_walk(
+        *(robot, [f"{leg}_FOOT" for leg in legs], robot.pack(hips | knees), walking.StaticGait(steps=8)),
+        sample_time=1e-3,
+    )
+    at = np.minimum(np.searchsorted(walk.trajectory.t, walk.step_times), len(walk.positions) - 1)
+    assert walk.status == "walked"
+    assert abs(walk.positions[at, walk.steps, 2]).max() < 1e-3
 
 
 @pytest.mark.laws
