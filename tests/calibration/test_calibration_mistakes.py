@@ -179,6 +179,7 @@ KINDS = (
     (Position(), {"position": 1e-4}),
     (Pose(), {"position": 1e-4, "rotation": 1e-4}),
     (Distance(), {"distance": 1e-4}),
+    (Distance(centres=2), {"distance": 1e-4}),  # from one of them a shoulder moves nothing
 )
 
 
@@ -194,7 +195,8 @@ def test_one_joint_column_in_degrees_is_in_doubt(name, kind, sigma):
     """
     robot, rng = arm(name), np.random.default_rng(len(name))
     values = truth(robot, identifiability(robot, kind).chosen, rng)
-    campaign = simulated(robot, kind, values, 60, rng, sigma, {"centre1": BOARD, "centre": BOARD, "tracker": BOARD})
+    places = {"centre1": BOARD, "tracker": BOARD, "centre2": CAMERA}
+    campaign = simulated(robot, kind, values, 60, rng, sigma, places)
     good = calibrate(robot, campaign, folds=0, joint_terms=())
     assert (good.status, good.doubt) == ("calibrated", "")
     for joint in robot.mechanism.joints:

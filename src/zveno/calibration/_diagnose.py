@@ -126,15 +126,19 @@ def doubt_of_fit(problem: FitProblem, base: Solution, whole: Solution) -> str:
     that of the fitted one, or that the fit explains little of a large residual; empty if there is neither."""
     fitted = miss(problem, whole.residual)
     now = min(miss(problem, base.residual), fitted)
-    if now < POOR:
+    noisy = any(part.measurement.sigma is not None for part in problem.parts)  # as stated
+    # A joint that moves some readings only, such as distances from one of two centres, leaves the median as it is.
+    worse = miss(problem, whole.residual, share=0.75)
+    unexplained = not noisy and worse > DOUBTFUL and 2.0 * worse > miss(problem, base.residual, share=0.75)
+    if now < POOR and not unexplained:
         return ""
     cure, best = likely_mistake(problem)
     text = f"the calibrated robot misses the readings by {fitted:.2g} of its size; "
-    noisy = any(part.measurement.sigma is not None for part in problem.parts)  # as stated
     if cure and best <= 0.5 * now:
         text += f"the nominal one would by {best:.2g} if {cure}"
-    elif fitted > DOUBTFUL and 2.0 * fitted > miss(problem, base.residual) and not noisy:
-        text += f"no geometry near the nominal one explains them: check {_to_check(problem)}"
+    elif unexplained:
+        text += f"a quarter of them by more than {worse:.2g}, which no geometry near the nominal one explains: "
+        text += f"check {_to_check(problem)}"
     else:
         return ""
     warnings.warn(text, ZvenoWarning, stacklevel=3)
@@ -274,14 +278,14 @@ def likely_mistake(problem: FitProblem) -> tuple[str, float]:
     return words, best
 
 
-def miss(problem: FitProblem, residual: np.ndarray, rms: bool = False) -> float:
-    """Return the median (or root mean square) of residuals, of the worst noise; lengths in units of the robot's
-    size, pixels in those of an image."""
+def miss(problem: FitProblem, residual: np.ndarray, rms: bool = False, share: float = 0.5) -> float:
+    """Return the residual that a share of them is below (or the root mean square), of the worst noise; lengths in
+    units of the robot's size, pixels in those of an image."""
     misses = []
     for k, (*_, unit) in enumerate(problem.noise_names):
         residuals = residual[problem.noise == k]
         if len(residuals):
-            typical = np.sqrt(np.mean(residuals**2)) if rms else np.median(abs(residuals))
+            typical = np.sqrt(np.mean(residuals**2)) if rms else np.quantile(abs(residuals), share)
             misses.append(float(typical) / {"m": size(problem), "px": IMAGE}.get(unit, 1.0))
     return max(misses, default=0.0)
 
