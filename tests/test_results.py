@@ -17,7 +17,19 @@ import zveno
 from every_result import every_result
 from zveno.io.results import HOMES
 
-WITHOUT_PICTURE = {"Compensation", "ConstrainedMotion", "DriveGains", "Export", "Payload", "Proof"}
+WITHOUT_PICTURE = {
+    *(
+        "Closure",
+        "Compensation",
+        "ConstrainedMotion",
+        "DriveGains",
+        "Export",
+        "Mobility",
+        "Modes",
+        "Payload",
+        "Proof",
+    )
+}
 WITH_MODEL = {"Calibration", "Identification"}
 
 

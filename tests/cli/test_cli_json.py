@@ -24,6 +24,7 @@ RESULTS = (
         "excite",
         "identify",
         "payload",
+        "axes",
         "export",
     ),
 )

@@ -110,6 +110,10 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "c":
             return {"class": "complex array", "real": encode(value.real), "imag": encode(value.imag)}
+        if value.dtype.kind == "O" and all(
+            isinstance(item, str) for item in value.flat
+        ):  # one text per item, as statuses and reasons are
+            value = value.astype(str)
         flat = [encode(item) for item in value.ravel().tolist()]
         return {"class": "array", "dtype": value.dtype.str, "shape": list(value.shape), "data": flat}
     if isinstance(value, np.generic):
