@@ -115,7 +115,7 @@ def test_relative_to_another_frame():
 @pytest.mark.parametrize("seed", few(range(30), 8))
 def test_a_problem_is_the_mechanism(seed):
     """The chain of any two frames, with every joint type, mimics and both directions, is the mechanism's."""
-    mechanism = random_mechanism(seed, n=9)
+    mechanism = _between_mark_and_tool(seed)
     robot, rng = zveno.Robot(mechanism), np.random.default_rng(seed)
     reference, frame = "mark", "tool"
     problem = problem_of(mechanism, frame, reference, limits=False, held=mechanism.random(rng))
@@ -133,6 +133,19 @@ def test_a_problem_is_the_mechanism(seed):
     p = back.to_q(y)
     T = np.linalg.inv(robot.forward_kinematics(p, frame=frame)) @ robot.forward_kinematics(p, frame=reference)
     assert np.abs(back.forward(y) - T).max() < 1e-12
+
+
+def _between_mark_and_tool(seed: int):
+    """The first random mechanism from a seed on in which a joint moves one frame relative to the other."""
+    for draw in range(seed, seed + 900, 30):
+        mechanism = random_mechanism(draw, n=9)
+        robot = zveno.Robot(mechanism)
+        q = mechanism.random(np.random.default_rng(draw))
+        T = [robot.forward_kinematics(at, frame="mark") for at in (mechanism.neutral(), q)]
+        S = [robot.forward_kinematics(at, frame="tool") for at in (mechanism.neutral(), q)]
+        if np.abs(np.linalg.solve(T[0], S[0]) - np.linalg.solve(T[1], S[1])).max() > 1e-6:
+            return mechanism
+    raise AssertionError("no mechanism has a joint between its frames")
 
 
 @pytest.mark.parametrize(("name", "joint"), [("ur5", 2), ("puma560", 4)])
