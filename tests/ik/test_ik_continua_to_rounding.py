@@ -10,6 +10,7 @@ from ik_arms import industrial_arms, known_arms
 from tiers import few
 from zveno.ik.checks.certificate import ROUNDING, arm_numbers
 from zveno.ik.ik_problem import problem_of
+from zveno.ik.solutions import UNDECIDED
 from zveno.mechanism import Frame, Joint, Link, assemble
 from zveno.robot import Robot
 
@@ -37,6 +38,12 @@ NEARLY = [
 
 Proofs of their poses find eight isolated solutions each.
 """
+OPEN_ROUNDINGS = 100
+"""Rounding errors of a pose by which rows of an undecided answer may miss it.
+
+Newton's method has stopped at ten, and rows up to ten times further off than the best are listed with it. Beside
+`industrial4 of 0` the error along the last singular vector stays 2e-14 to 4e-14 for 1e-4 rad to both sides.
+"""
 
 
 @pytest.mark.parametrize("q", NEARLY)
@@ -60,7 +67,9 @@ def test_what_is_listed_beside_a_singular_pose_meets_it_to_rounding(name, off):
     found = robot.ik(T)
     for k in range(n):
         listed = np.concatenate([found.of(k), *(family.q for family in found.self_motions.get(k, ()))])
-        assert np.abs(arm.forward(listed) - T[k]).max(initial=0.0) < ARC_ROUNDING
+        is_open = found.codes[k] == UNDECIDED
+        off = OPEN_ROUNDINGS * arm_numbers(problem_of(robot))[1][2] if is_open else 0.0
+        assert np.abs(arm.forward(listed) - T[k]).max(initial=0.0) < ARC_ROUNDING + off
         assert told_to_rounding(found, k, arm, q[k])
 
 
@@ -75,32 +84,38 @@ def _beside(robot, q: np.ndarray, joint: int, off: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("name", "joint", "angle"),
-    few(
-        [
-            ("puma", 4, 0.0),
-            ("kuka", 4, 0.0),
-            ("ur5", 4, 0.0),
-            ("industrial2 of 202", 4, 0.0),
-            ("industrial2 of 202", 4, PI),
-            ("industrial2 of 202", 2, PI / 2),
-            ("industrial3 of 0", 2, 0.0),
-            ("industrial3 of 0", 2, PI),
-        ],
-        4,
-    ),
+    ("name", "angle"),
+    few([("puma", 0.0), ("kuka", 0.0), ("ur5", 0.0), ("industrial2 of 202", 0.0), ("industrial2 of 202", PI)], 3),
 )
-def test_continua_of_singular_poses_are_kept(name, joint, angle):
-    """Straight ones, one in closed form, and those that are followed: the pose is singular as far as known."""
+def test_straight_continua_of_singular_poses_are_kept(name, angle):
+    """Of an aligned wrist, and one in closed form: the pose is singular as far as known."""
     arm, rng, n = ARMS[name], np.random.default_rng(3), 4
     q = rng.uniform(-PI, PI, (n, 6))
-    q[:, joint] = angle
+    q[:, 4] = angle
     T = arm.forward(q)
     found = robot_of(arm).ik(T)
     for k in range(n):
         assert found.self_motions.get(k), found.reason(k)
         assert told(found, k, q[k])
         assert max(np.abs(arm.forward(family.q) - T[k]).max() for family in found.self_motions[k]) < ARC_ROUNDING
+
+
+@pytest.mark.parametrize(
+    ("name", "angle"),
+    few([("industrial3 of 0", 0.0), ("industrial2 of 202", PI / 2), ("industrial3 of 0", PI)], 1),
+)
+def test_other_continua_of_singular_poses_are_undecided(name, angle):
+    """Points of such a curve are listed; no list is complete."""
+    arm, rng, n = ARMS[name], np.random.default_rng(3), 4
+    q = rng.uniform(-PI, PI, (n, 6))
+    q[:, 2] = angle
+    T = arm.forward(q)
+    found = robot_of(arm).ik(T)
+    for k in range(n):
+        assert found.codes[k] == UNDECIDED
+        assert "near to singular" in found.reason(k)
+        assert told_to_rounding(found, k, arm, q[k])
+        assert np.abs(arm.forward(found.of(k)) - T[k]).max() < ARC_ROUNDING
 
 
 @pytest.mark.laws
@@ -119,4 +134,6 @@ def test_rounding_is_that_of_the_poses_own_digits(metres):
     q = np.random.default_rng(3).uniform(-PI, PI, (4, 6))
     q[:, 2] = 0.0
     found = robot.ik(robot.forward_kinematics(q))
-    assert all(found.self_motions.get(k) for k in range(4))
+    assert (found.codes == UNDECIDED).all()  # a curve of solutions that is not straight
+    for k, T in enumerate(robot.forward_kinematics(q)):
+        assert np.abs(robot.forward_kinematics(found.of(k)) - T).max() < ARC_ROUNDING * max(1.0, metres)

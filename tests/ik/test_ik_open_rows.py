@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from ik_answers import beside_singular, nearest, robot_of
+from ik_answers import ARC_ROUNDING, beside_singular, nearest, robot_of
 from ik_arms import dh_arm, general_arms, industrial_arms, known_arms
 from test_ik_singular import planar, wrapped
 
@@ -247,7 +247,11 @@ QUADRUPLE = (
 
 @pytest.mark.laws
 def test_a_root_of_multiplicity_four_claims_nothing():
-    """Rounding draws it out to a milliradian. 38 points of it were listed, and called complete."""
+    """Rounding draws it out to a milliradian. 38 points of it were listed, and called complete.
+
+    Newton's method nears it by a quarter a step and is stopped on the way. At a distance d of the first three
+    angles the pose is missed by 1.12e-4 d⁴: a row that misses it by more is no point of this root.
+    """
     arm = dh_arm("quadruple", *QUADRUPLE)
     rng = np.random.default_rng(0)
     for _ in range(4):
@@ -257,7 +261,10 @@ def test_a_root_of_multiplicity_four_claims_nothing():
         found = solve_ik(robot_of(arm), arm.forward(q))
         assert found.status == "undecided"
         assert nearest(q, found.q) < 5e-3
-        assert np.abs(arm.forward(found.q) - arm.forward(q)).max() < 1e-12
+        d = np.abs(wrapped(found.q - q)[:, :3]).max(axis=1)
+        assert d.max() < 0.02
+        missed = np.abs(arm.forward(found.q) - arm.forward(q)).max(axis=(1, 2))
+        assert (missed < 1.2e-4 * d**4 + ARC_ROUNDING).all()
 
 
 def quadruple(arm, q) -> np.ndarray:
