@@ -11,7 +11,7 @@ from zveno.calibration._identifiability import identifiability
 from zveno.calibration.controller import FORMS, controller_form
 from zveno.calibration.measurements import Pose
 from zveno.calibration.models import redundant_model
-from zveno.errors import ZvenoError
+from zveno.errors import ModelError, ZvenoError
 from zveno.spatial.rotations import elementary, from_rpy
 from zveno.spatial.transforms import inverse, transform
 
@@ -114,8 +114,12 @@ def test_offsets_are_in_degrees_and_dh_has_four_columns():
 def test_joint_terms_are_lost():
     robot = arm("puma560")
     model = redundant_model(robot.mechanism, None, ("gear",))
+    exact = np.zeros((len(model.terms),) * 2)
     values = np.array([1e-3 if term.kind == "K" else 0.0 for term in model.terms])
-    made = controller_form(model, "tool", values, np.zeros((len(model.terms),) * 2), "kuka")
+    with pytest.raises(ModelError, match="orientations worse"):  # 4.02 for 4.03 mrad: other postures may differ
+        controller_form(model, "tool", values, exact, "kuka")
+    values = np.where(np.array(model.names) == "Kq2", 1e-3, 0.0)  # the range of joint 2 is not centred on zero
+    made = controller_form(model, "tool", values, exact, "kuka")
     assert made.lost == ("gear ratios that are off",)
     assert made.position > 1e-4
 

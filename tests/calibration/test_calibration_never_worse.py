@@ -23,6 +23,8 @@ CASES = [
     for kind in KINDS
 ]
 """Kind of measurement, robot, whether its model has a tool, and by how much the true tool is elsewhere, m."""
+EQUAL = 1.0 + 1e-9
+"""Ratio of errors up to which they are equal: offsets of parallel axes change orientations by rounding only."""
 LINK, ANGLE = 1e-3, 2e-3
 """Standard deviation of links and joint offsets of true robots, m and rad."""
 
@@ -30,8 +32,8 @@ LINK, ANGLE = 1e-3, 2e-3
 def errors(wanted: np.ndarray, actual: np.ndarray) -> np.ndarray:
     """Rms of position and orientation of poses (n, 4, 4), up to how the base stands."""
     turn = _turn(np.einsum("nij,nkj->ik", wanted[:, :3, :3], actual[:, :3, :3]))
-    cosine = np.einsum("nij,ik,nkj->n", wanted[:, :3, :3], turn, actual[:, :3, :3])
-    angle = np.arccos(np.clip(0.5 * (cosine - 1.0), -1.0, 1.0))
+    chord = np.linalg.norm(wanted[:, :3, :3] - turn @ actual[:, :3, :3], axis=(1, 2))
+    angle = 2.0 * np.arcsin(np.clip(chord / np.sqrt(8.0), 0.0, 1.0))  # arccos loses half of the digits
     w, a = (T[:, :3, 3] - T[:, :3, 3].mean(axis=0) for T in (wanted, actual))
     off = w - a @ _turn(w.T @ a).T
     return np.sqrt([np.mean(np.sum(off**2, axis=1)), np.mean(angle**2)])
@@ -74,7 +76,7 @@ def test_poses_and_forms_are_never_worse_than_nominal(kind, name, tool, off, tmp
     at_nominal = errors(wanted, before)
     compensation = found.compensate(q)
     after = errors(wanted, true.forward_kinematics(compensation.q))
-    assert (after <= at_nominal).all() or compensation.doubt
+    assert (after <= EQUAL * at_nominal).all() or compensation.doubt
     if compensation.doubt:
         with pytest.raises(ModelError, match="the data do not determine"):
             found.export_compensation(tmp_path)
@@ -82,7 +84,7 @@ def test_poses_and_forms_are_never_worse_than_nominal(kind, name, tool, off, tmp
     for form in ("offsets", "dh"):
         with contextlib.suppress(ModelError):  # refused: worse, or in doubt
             held = calibration.apply_deviations(robot, {**found.controller(form).values, **true_tool})
-            assert (errors(held.forward_kinematics(q), before) <= at_nominal).all(), form
+            assert (errors(held.forward_kinematics(q), before) <= EQUAL * at_nominal).all(), form
 
 
 @pytest.mark.filterwarnings("ignore::zveno.errors.ZvenoWarning")

@@ -2,7 +2,8 @@
 
 The calibrated model is an estimate. A correction that improves the estimated robot may still harm the real one
 where the measurements do not determine the correction, for example orientations measured by positions.
-Robots are drawn from the posterior of all deviations, and nominal and corrected errors are compared for each.
+Robots are drawn from the posterior of all deviations, and nominal and corrected errors are compared for each, as on
+as many other postures: which of two nearly equal errors is larger differs between sets of postures.
 
 Base and tool are placed by users. Parts that a correction does not set are as found in every drawn robot,
 and errors are compared apart from the base pose. Parts that it sets are drawn with the rest, since the data often
@@ -48,7 +49,7 @@ def doubt(
     left: np.ndarray | None = None,
 ) -> str:
     """Report errors that a correction increases in more than `MOST_HARM` of the robots that the data allow; "" if
-    none.
+    none. Errors are as on other postures than `q`.
 
     Args:
         model, frame: the model, and the frame that is corrected.
@@ -62,6 +63,8 @@ def doubt(
     T, J = frame_motion(model, frame, q, values, holding_torques(model, q))
     R = T[:, :3, :3]
     drawn = _draws(model, covariance, sets)
+    # mean of other n postures, minus that of these, in standard deviations of one posture
+    chance = np.sqrt(2.0 / len(q)) * np.random.default_rng(1).normal(size=DRAWS)
     harmed = []
     for part, by_base in enumerate((_base_motions(T[:, :3, 3]), np.tile(np.eye(3), (len(q), 1)))):
         some = slice(3 * part, 3 * part + 3)
@@ -70,12 +73,14 @@ def doubt(
         errors = [rows @ ((values - at)[:, None] + drawn) + off for at, off in ((corrected, kept), (nominal, 0.0))]
         if "base" not in sets:
             errors = [error - by_base @ np.linalg.lstsq(by_base, error, rcond=None)[0] for error in errors]
-        sizes = [np.linalg.norm(error, axis=0) for error in errors]
-        harmed.append(float(np.mean(sizes[0] > (1.0 + ROUNDING) * sizes[1])))
+        squares = [np.sum(error.reshape(len(q), 3, -1) ** 2, axis=1) for error in errors]
+        excess = squares[0] - (1.0 + ROUNDING) ** 2 * squares[1]
+        harmed.append(float(np.mean(excess.mean(axis=0) + chance * excess.std(axis=0) > 0.0)))
     if max(harmed) <= MOST_HARM:
         return ""
     quantity = ("positions", "orientations")[int(np.argmax(harmed))]
-    return f"may make {quantity} worse (probability {100 * max(harmed):.0f} %): the data do not determine them"
+    text = f"may make {quantity} worse (probability {100 * max(harmed):.0f} %): the data do not determine them"
+    return text + ", or too few joints or parameters correct them"
 
 
 def _draws(model: Model, covariance: np.ndarray, sets: Collection[str]) -> np.ndarray:
