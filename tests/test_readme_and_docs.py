@@ -63,7 +63,7 @@ def program(text: str, page: Path, namespace: dict) -> str:
     """What Python prints."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(text, str(page), "exec"), namespace)
+        exec(compile(text, str(page), "exec", dont_inherit=True), namespace)
     return printed.getvalue()
 
 
