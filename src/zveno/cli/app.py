@@ -10,6 +10,7 @@ import io
 import itertools
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -90,8 +91,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _print_text(f"zveno {__version__}")
     if argv[0] not in (*VERBS, COMPLETION):
         return _unknown_verb(argv[0])
+    interruption = _Interruption()
     if own_process:
         _open_closed_streams()
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, interruption)
     debug = "--debug" in argv
     with warnings.catch_warnings():
         warnings.simplefilter("always", ZvenoWarning)
@@ -101,7 +105,12 @@ def main(argv: Sequence[str] | None = None) -> int:
                 from ..report.console import spell_what_the_terminal_lacks
 
                 spell_what_the_terminal_lacks()
-            _run(argv)
+            try:
+                _run(argv)
+            except Exception:
+                if interruption.seen:
+                    raise KeyboardInterrupt from None
+                raise
         except SystemExit as stop:
             return stop.code if isinstance(stop.code, int) else OK
         except KeyboardInterrupt:
@@ -120,6 +129,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         except Exception as error:
             return _report_internal(error, debug)
     return OK
+
+
+class _Interruption:
+    """Handler of Ctrl-C that remembers it: Python drops exceptions in callbacks, and worker processes end too."""
+
+    seen = False
+
+    def __call__(self, number: int, frame: object) -> None:
+        """Interrupt the main thread."""
+        self.seen = True
+        raise KeyboardInterrupt
 
 
 def _open_closed_streams() -> None:
