@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import least_squares, lsq_linear
+from scipy.optimize import least_squares
 from threadpoolctl import threadpool_info
 
 from tiers import few
 from zveno.fit import robust
 from zveno.fit.covariance import correlations, factors, leverages, variance_factors
-from zveno.fit.levenberg_marquardt import bounded_step, minimize
+from zveno.fit.levenberg_marquardt import minimize
 from zveno.fit.threads import in_one_thread, one_thread
 from zveno.fit.triangle import triangle
 
@@ -90,15 +90,6 @@ def test_a_bound_that_does_not_hold_changes_nothing():
     inside = minimize(lambda x: (A @ x - b, A), np.zeros(3), box["move"], room=box["room"])
     assert not inside.active.any()
     np.testing.assert_allclose(inside.state, np.linalg.lstsq(A, b, rcond=None)[0], atol=1e-9)
-
-
-def test_a_bounded_linear_step_is_the_best_inside():
-    rng = np.random.default_rng(4)
-    J, r = rng.normal(size=(30, 4)) * [1, 100, 1e-3, 1], rng.normal(size=30)
-    low, high = np.array([-0.01, -np.inf, -1.0, -0.02]), np.array([0.01, np.inf, 1.0, 0.02])
-    expected = lsq_linear(J, -r, (low, high), tol=1e-14).x
-    np.testing.assert_allclose(bounded_step(J, r, (low, high)), expected, rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(bounded_step(J, r, None), np.linalg.lstsq(J, -r, rcond=None)[0], rtol=1e-9)
 
 
 def test_bounds_that_meet_hold_a_parameter_where_it_is():

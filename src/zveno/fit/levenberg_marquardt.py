@@ -119,17 +119,6 @@ def minimize(
     return ended(max_iterations, False)
 
 
-def bounded_step(J: np.ndarray, r: np.ndarray, room: tuple[np.ndarray, np.ndarray] | None) -> np.ndarray:
-    """Return the step (n,) that minimises |J d + r| inside the box `room`: one linearised fit."""
-    norms = np.linalg.norm(J, axis=0)
-    norms = np.where(norms > 0, norms, 1.0)
-    step = np.linalg.lstsq(J / norms, -r, rcond=None)[0]
-    if room is not None and not _inside(step, tuple(norms * side for side in room)):
-        H, g = (J / norms).T @ (J / norms), (J / norms).T @ r
-        step = _step(H, g, 1e-14, tuple(norms * side for side in room))
-    return step / norms
-
-
 def _step(H, g, damping: float, box) -> np.ndarray:
     """Minimise |J d + r|² + damping |d|² inside a box, from H = JᵀJ with unit diagonal and g = Jᵀr."""
     singular = True

@@ -122,10 +122,3 @@ def number(x: float, digits: int = 6) -> str:
     """Format a number with fixed decimals and without negative zero."""
     text = f"{x:.{digits}f}"
     return text if float(text) else text.removeprefix("-")
-
-
-def shown_units(units: Sequence[str], degrees: bool = False) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Conversion factors from SI units, and the displayed units."""
-    turned = [degrees and unit == "rad" for unit in units]
-    factors = np.where(turned, 180.0 / np.pi, 1.0)
-    return factors, tuple("deg" if is_angle else unit for unit, is_angle in zip(units, turned, strict=True))
