@@ -11,7 +11,8 @@ import numpy as np
 import zveno
 from zveno.algorithms.factors import BodyFactors, MassFactors
 from zveno.io.write_urdf import write_urdf
-from zveno.simulation import BallJoint, LoopClosure, constrained_dynamics
+from zveno.simulation import RK4, BallJoint, constrained_dynamics
+from zveno.simulation.constraints import LoopClosure
 from zveno.simulation.equations import Equations
 from zveno.simulation.simulate import simulate
 
@@ -89,7 +90,7 @@ def million_steps(repeats: int = 3) -> Row:
     robot = zveno.load("chain(1)")
 
     def ours():
-        return simulate(robot, [1.0], duration=1000.0, integrator="rk4", step=1e-3)
+        return simulate(robot, [1.0], duration=1000.0, integrator=RK4(1e-3))
 
     assert ours().n_steps == 1_000_000
     seconds = min(timed(ours) for _ in range(repeats))

@@ -11,6 +11,7 @@ import numpy as np
 
 import zveno
 from zveno import simulation
+from zveno.simulation import TimeStepping
 
 from . import timing
 from .mujoco_walkers import mjcf
@@ -84,7 +85,7 @@ def machine(what: str, given, bar: float, n: int = 1024) -> list[Row]:
             steps * 1e-3,
             control=hold,
             constraints=contacts,
-            integrator="time-stepping",
+            integrator=TimeStepping(),
             sample_time=steps * 1e-3,
             progress=False,
         )

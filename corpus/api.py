@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import zveno
+from zveno.simulation import DOP853, RK4, TimeStepping
 
 joints: Any
 """Where joint types are."""
@@ -216,11 +217,11 @@ def simulate(
     """A run by one of three integrators: rk4 and time_stepping take a step, dop853 a relative tolerance."""
     chosen: dict[str, Any] = {}
     if rk4 is not None:
-        chosen = {"integrator": "rk4", "step": rk4}
+        chosen = {"integrator": RK4(rk4)}
     if dop853 is not None:
-        chosen = {"integrator": "dop853", "rtol": dop853}
+        chosen = {"integrator": DOP853(dop853)}
     if time_stepping is not None:
-        chosen = {"integrator": "time-stepping", "step": time_stepping}
+        chosen = {"integrator": TimeStepping(time_stepping)}
     return robot.simulate(
         q0,
         v0,
@@ -266,12 +267,12 @@ def distance_constraint(frame: str, **options: Any) -> Any:
 
 def loop_constraint(loop: zveno.Loop) -> Any:
     """A loop of a mechanism as a constraint."""
-    return zveno.simulation.LoopClosure(loop.frame, loop.other, placement=np.eye(4), locked=loop.locked)
+    return loop
 
 
 def constant_torque(tau: Any) -> Any:
     """Constant torques."""
-    return zveno.simulation.Constant(tau)
+    return tau
 
 
 def contact(frame: str, shape: Any, *, against: Any = None, **options: Any) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 import zveno
 from zveno import ops as zm
 from zveno import simulation
+from zveno.simulation import RK4
 
 SHIFT, LIFT = 3.0, 2.0
 """Seconds of the two phases."""
@@ -82,7 +83,7 @@ def main():
     q0[7:] = posture(robot, 0.0, BEND, BEND)
     q0[2] -= robot.forward_kinematics(q0, "left_foot")[2, 3]
     drives = simulation.ServoDrive(gain=1.0, lag=0.003, saturation=150.0)
-    options = {"drive": drives, "joint_friction": True, "integrator": "rk4", "step": 1e-3, "sample_time": 5e-3}
+    options = {"drive": drives, "joint_friction": True, "integrator": RK4(1e-3), "sample_time": 5e-3}
     left, right = simulation.Weld("left_foot", name="left"), simulation.Weld("right_foot", name="right")
 
     shift = robot.simulate(

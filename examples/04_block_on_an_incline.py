@@ -14,7 +14,7 @@ import numpy as np
 
 import zveno
 from zveno import Frame, Joint, Link, Robot, assemble, inertia, transforms
-from zveno.simulation import Contact
+from zveno.simulation import Contact, TimeStepping
 
 MASS, G, MU = 2.0, 9.81, 0.4
 TILTING = 0.5
@@ -54,7 +54,7 @@ def main():
     q0 = robot.neutral()
     q0[2] = 0.05
     feet = [Contact(f"corner{k}", friction=MU) for k in range(4)]
-    run = robot.simulate(q0, duration=3.0, constraints=feet, control=weight, step=STEP)
+    run = robot.simulate(q0, duration=3.0, constraints=feet, control=weight, integrator=TimeStepping(STEP))
     print(run.summary)
     forces = run.reactions.reshape(len(run.t), 4, 3)[1:]  # at the first sample nothing has acted
     N, T = forces[..., 0].sum(axis=1), abs(forces[..., 1].sum(axis=1))

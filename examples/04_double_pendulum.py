@@ -11,13 +11,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import zveno
+from zveno.simulation import RK4
 
 
 def main():
     robot = zveno.load("chain(2)")
     rng = np.random.default_rng(0)
     q0 = np.array([2.0, 0.5]) + 1e-6 * rng.normal(size=(1000, 2))
-    run = robot.simulate(q0, duration=8.0, integrator="rk4", step=5e-4, sample_time=0.01)
+    run = robot.simulate(q0, duration=8.0, integrator=RK4(5e-4), sample_time=0.01)
     spread = run.q.std(axis=0).max(axis=-1)
     early, late = (run.t > 0.2) & (run.t < 4.0), spread > 0.05
     rate = np.polyfit(run.t[early & ~late], np.log(spread[early & ~late]), 1)[0]

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import zveno
-from zveno import Frame, Joint, Link, Robot, assemble, inertia, transforms
-from zveno.simulation import LoopClosure
+from zveno import Frame, Joint, Link, Loop, Robot, assemble, inertia, transforms
 
 transform = transforms.transform
 
@@ -37,7 +36,7 @@ def four_bar(crank: float, coupler: float, rocker: float, ground: float) -> Robo
 
 
 # In a plane two rows close the loop; a third one would be redundant (and be reported as such).
-CLOSURE = LoopClosure("coupler_end", other="rocker_end", locked=("x", "y"))
+CLOSURE = Loop("coupler_end", "rocker_end", locked=("x", "y"))
 
 
 def main():

@@ -12,6 +12,7 @@ import numpy as np
 
 import zveno
 from zveno import ops as zm
+from zveno.simulation import DOP853
 
 
 def main():
@@ -28,7 +29,11 @@ def main():
         )
 
     run = robot.simulate(
-        robot.neutral(), duration=10.0, control=zveno.simulation.Traced(motors), rtol=1e-9, sample_time=0.02
+        robot.neutral(),
+        duration=10.0,
+        control=zveno.simulation.Traced(motors),
+        integrator=DOP853(1e-9),
+        sample_time=0.02,
     )
     momentum = robot.momentum(run.q, run.v)
     turned = 2 * np.degrees(np.arccos(np.clip(abs(run.q[:, 3]), 0, 1)))

@@ -22,6 +22,7 @@ from zveno.documents.trees import example_tree
 from zveno.kernels.program import count_operations
 from zveno.programs import program as traced_program
 from zveno.robots.chain import chain
+from zveno.simulation import DOP853
 from zveno.spatial import inertia
 
 from .table import NOTED, Document, Row
@@ -240,7 +241,7 @@ def _hinge(rods: zveno.Mechanism) -> float:
 def _falling() -> list[Row]:
     """States and energy drift of the document's chain over time."""
     robot, q0 = zveno.load(f"chain({N})"), START[0]
-    exact = robot.simulate(q0, duration=2.0, rtol=1e-11, atol=1e-13, sample_time=1.0)
+    exact = robot.simulate(q0, duration=2.0, integrator=DOP853(1e-11, atol=1e-13), sample_time=1.0)
     statements = [
         DOCUMENT.noted(f"the program: q1, q2, q10 at {t:g} s, rad", before, exact.q[int(t), [0, 1, 9]], 1e-9)
         for t, before in STATES.items()
@@ -273,5 +274,5 @@ def drift_range(robot: zveno.Robot, q0: ArrayLike, rtol: float, n: int = 7) -> t
     for k in range(n):
         start = np.array(q0)
         start[3] += k * 1e-15
-        drifts.append(abs(float(robot.simulate(start, duration=10.0, rtol=rtol).energy_error[-1])))
+        drifts.append(abs(float(robot.simulate(start, duration=10.0, integrator=DOP853(rtol)).energy_error[-1])))
     return min(drifts), max(drifts)

@@ -20,6 +20,7 @@ from PIL import Image
 import zveno
 from zveno import calibration, identification, simulation
 from zveno.report.figure import save
+from zveno.simulation import TimeStepping
 
 HERE = Path(__file__).resolve().parent
 PATIENT = 180_000
@@ -71,7 +72,7 @@ def landing() -> simulation.Trajectory:
     q0[2] += 0.12 - dog.frame_poses(q0, frames=feet)[:, 2, 3].min()
     stand = simulation.PD(q0, kp=300.0, kd=8.0, gravity=False)
     return dog.simulate(
-        q0, duration=1.5, integrator="time-stepping", control=stand, constraints=soles, sample_time=0.005
+        q0, duration=1.5, integrator=TimeStepping(), control=stand, constraints=soles, sample_time=0.005
     )
 
 

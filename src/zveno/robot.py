@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .ik import JointPath, PosePath, Solutions, Tolerance
     from .mechanism import Loop
     from .progress import Progress
-    from .simulation import Constraint, Contact, Control, DriveModel, Event, Trajectory
+    from .simulation import DOP853, RK4, Constraint, Contact, Control, DriveModel, Event, TimeStepping, Trajectory
 
 
 def load(name_or_path: str | PathLike[str] | Any, *, snap: bool | None = None, format: str | None = None) -> Robot:
@@ -161,30 +161,26 @@ class Robot(RobotFunctions):
     def simulate(
         self, q0: ArrayLike, v0: ArrayLike | None = None, duration: float = 1.0, *,
         control: Control | Callable[..., ArrayLike] | ArrayLike | None = None,
-        constraints: Sequence[Constraint | Contact] = (), integrator: str | None = None, step: float = 1e-3,
-        rtol: float = 1e-6, atol: float | None = None, sample_time: float | None = None,
+        constraints: Sequence[Constraint | Contact | Loop] = (),
+        integrator: RK4 | DOP853 | TimeStepping | None = None, sample_time: float | None = None,
         drive: DriveModel | None = None, tau0: ArrayLike | None = None, joint_friction: bool = False,
         joint_limits: bool = False, events: Sequence[Event] = (),
         base_motion: Callable[[float], np.ndarray] | None = None, stabilization: float = 20.0,
-        projection: bool = False, max_projection: float = 0.1, max_step: float = np.inf,
-        executor: Executor | None = None, progress: Progress = None
+        projection: bool = False, executor: Executor | None = None, progress: Progress = None
     ) -> Trajectory:
         """Simulate the motion from one initial state or a batch of them.
 
         Args:
-            q0, v0: (n_q,) and (n_v,) (at rest if None), or (..., n_q) and (..., n_v) for a batch: rk4 and time
-                stepping only.
+            q0, v0: (n_q,) and (n_v,) (at rest if None), or (..., n_q) and (..., n_v) for a batch: RK4 and
+                TimeStepping only.
             duration: s.
             control: a controller of `zveno.simulation` (PD, ComputedTorque, Recorded, Traced, …), a function of
                 (t, q, v) that returns torques, constant torques (n_v,), or None for none.
-            constraints: what holds the robot, and its contacts; see `zveno.simulation.constraints`.
-            integrator: "dop853" with adaptive steps, "rk4" with fixed ones; "time-stepping" with fixed steps
-                through contacts that close, slide and open. By default time stepping if there are contacts or
-                limits, else dop853 for one state and rk4 for a batch.
-            step: s, of rk4 and time stepping; made a little smaller where it does not divide the time between
-                samples.
-            rtol, atol: tolerances of dop853; atol is rtol/1000 if not given.
-            sample_time: s between the samples kept; every fixed step, or 1/1000 of the duration with dop853. The
+            constraints: constraints and contacts of `zveno.simulation`; a `Loop` closes one more loop.
+            integrator: `DOP853(rtol)` with adaptive steps, `RK4(step)` with fixed ones, or `TimeStepping(step)`
+                through contacts that close, slide and open. By default TimeStepping if there are contacts or
+                limits, else DOP853 for one state and RK4 for a batch.
+            sample_time: s between the samples kept; every fixed step, or 1/1000 of the duration with DOP853. The
                 last sample is at the end of the run, whether or not `sample_time` divides the duration.
             drive: drives between control and joints: ServoDrive, HydraulicDrive.
             tau0: torques of the drives at the start, (n_v,) or a batch; zero if None. A run that goes on from
@@ -199,9 +195,7 @@ class Robot(RobotFunctions):
             stabilization: rate k, 1/s, at which a violation dies out: φ̈ + 2k φ̇ + k² φ = 0 (Baumgarte 1972). At
                 most half of 1/step is used. 0 for none.
             projection: whether the state of a single run is also put back onto the constraints after every step
-                (rk4 and dop853).
-            max_projection: how far, rad or m, the initial state may be moved onto the constraints.
-            max_step: s, of dop853.
+                (RK4 and DOP853).
             executor: workers that share the states of a batch: any `concurrent.futures.Executor`. This process if
                 None.
             progress: whether a bar is shown, by default on a terminal for runs of more than a second; or a function
@@ -213,11 +207,10 @@ class Robot(RobotFunctions):
         from .simulation.simulate import simulate
 
         return simulate(
-            self, q0, v0, duration, control=control, constraints=constraints, integrator=integrator, step=step,
-            rtol=rtol, atol=atol, sample_time=sample_time, drive=drive, tau0=tau0,
+            self, q0, v0, duration, control=control, constraints=constraints, integrator=integrator,
+            sample_time=sample_time, drive=drive, tau0=tau0,
             joint_friction=joint_friction, joint_limits=joint_limits, events=events, base_motion=base_motion,
-            stabilization=stabilization, projection=projection,
-            max_projection=max_projection, max_step=max_step, executor=executor, progress=progress
+            stabilization=stabilization, projection=projection, executor=executor, progress=progress
         )
 
     def base_parameters(

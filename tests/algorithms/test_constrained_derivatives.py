@@ -18,10 +18,10 @@ from zveno.simulation import (
     Distance,
     Hinge,
     JointMotion,
-    LoopClosure,
     PointOnPlane,
     Weld,
 )
+from zveno.simulation.constraints import LoopClosure
 from zveno.simulation.dynamics import equations_of
 from zveno.simulation.dynamics_derivatives import constrained_dynamics_derivatives, derivatives_and_inputs
 

@@ -25,11 +25,11 @@ from zveno.simulation import (
     Distance,
     Hinge,
     JointMotion,
-    LoopClosure,
     PointOnPlane,
     Weld,
     constrained_dynamics,
 )
+from zveno.simulation.constraints import LoopClosure
 from zveno.simulation.equations import Equations
 from zveno.simulation.factoring import cheaper_factors, operations
 

@@ -87,7 +87,7 @@ def test_samples_that_no_memory_holds_are_refused_before_they_are_made():
     with pytest.raises(ZvenoError, match="more than memory holds"):
         zveno.load("planar2").simulate(np.zeros(2), duration=1.0, sample_time=1e-12)
     with pytest.raises(ZvenoError, match="more than memory holds"):
-        zveno.load("planar2").simulate(np.zeros((1000, 2)), duration=1e4, step=1e-3)
+        zveno.load("planar2").simulate(np.zeros((1000, 2)), duration=1e4)
 
 
 def test_no_function_drops_imaginary_parts():

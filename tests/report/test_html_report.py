@@ -18,6 +18,7 @@ from zveno.io.results import HOMES
 from zveno.report.description import Scene
 from zveno.report.html import bundle
 from zveno.report.scene import numbers, scene_data
+from zveno.simulation import RK4
 
 WEB = Path(__file__).parents[2] / "web"
 MOST_BYTES = 1_500_000
@@ -74,7 +75,7 @@ def test_the_bundle_is_made_from_the_sources():
 @pytest.mark.laws
 def test_a_page_of_a_long_motion_stays_small(tmp_path):
     robot = zveno.load("ur5")
-    run = robot.simulate(robot.neutral(), duration=30.0, sample_time=0.005, integrator="rk4", step=0.005)
+    run = robot.simulate(robot.neutral(), duration=30.0, sample_time=0.005, integrator=RK4(0.005))
     assert run.report(tmp_path / "long.html").stat().st_size <= MOST_BYTES
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import zveno
 from zveno import simulation
 from zveno.mechanism import Free, Joint, Link, assemble
+from zveno.simulation import TimeStepping
 from zveno.spatial import inertia
 
 SIZE = np.array([0.4, 0.3, 0.2])
@@ -36,9 +37,9 @@ def slope(tangent: float) -> tuple[np.ndarray, np.ndarray]:
     return np.array([-np.sin(angle), 0.0, np.cos(angle)]), np.array([np.cos(angle / 2), 0, -np.sin(angle / 2), 0])
 
 
-def stepped(robot, q, v=None, duration=1.0, **options):
+def stepped(robot, q, v=None, duration=1.0, step=1e-3, **options):
     """A run by time stepping that finished."""
-    run = robot.simulate(q, v, duration, integrator="time-stepping", **options)
+    run = robot.simulate(q, v, duration, integrator=TimeStepping(step), **options)
     assert run.finished, run.status
     return run
 

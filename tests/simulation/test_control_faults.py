@@ -7,9 +7,10 @@ import zveno
 from mechanisms import random_mechanism, random_state
 from tiers import few
 from zveno.errors import ShapeError
+from zveno.simulation import DOP853, RK4, TimeStepping
 from zveno.simulation.simulate import simulate
 
-INTEGRATORS = ("rk4", "dop853", "time-stepping")
+INTEGRATORS = (RK4, DOP853, TimeStepping)
 KINDS = ("revolute", "prismatic", "spherical")
 
 
@@ -38,7 +39,7 @@ def test_one_run_ends_there_and_keeps_what_came_before(seed, integrator):
     robot, q, v = machine(seed)
     rng = np.random.default_rng(seed)
     joint, bad = int(rng.integers(robot.n_v)), [np.nan, np.inf, -np.inf][seed % 3]
-    options = {"duration": 0.03, "integrator": integrator, "sample_time": 1e-3}
+    options = {"duration": 0.03, "integrator": integrator(), "sample_time": 1e-3}
     whole = simulate(robot, q, v, control=lambda t, q, v: np.zeros(np.shape(v)), **options)
     for after in (-1.0, 0.0125):
         run = simulate(robot, q, v, control=failing(after, joint, bad), **options)
@@ -53,7 +54,7 @@ def test_one_run_ends_there_and_keeps_what_came_before(seed, integrator):
 
 
 @pytest.mark.parametrize("seed", few(range(6), 1))
-@pytest.mark.parametrize("integrator", ["rk4", "time-stepping"])
+@pytest.mark.parametrize("integrator", [RK4, TimeStepping])
 def test_other_runs_of_a_batch_go_on(seed, integrator, tmp_path):
     robot, q, v = machine(seed)
     batch = np.stack([v, v, -v])
@@ -63,7 +64,7 @@ def test_other_runs_of_a_batch_go_on(seed, integrator, tmp_path):
         tau[1, 0] = np.nan if t > 0.0105 else 0.0
         return tau
 
-    options = {"duration": 0.03, "integrator": integrator}
+    options = {"duration": 0.03, "integrator": integrator()}
     run = simulate(robot, q, batch, control=control, **options)
     whole = simulate(robot, q, batch, control=lambda t, q, v: np.zeros(np.shape(v)), **options)
     said = run.statuses
@@ -85,4 +86,4 @@ def test_other_runs_of_a_batch_go_on(seed, integrator, tmp_path):
 def test_what_is_no_torque_is_one_error(integrator, returned):
     robot, q, v = zveno.Robot(random_mechanism(0, 1, ("revolute",))), [0.1], [0.0]
     with pytest.raises(ShapeError, match="control"):
-        simulate(robot, q, v, duration=0.01, integrator=integrator, control=lambda t, q, v: returned)
+        simulate(robot, q, v, duration=0.01, integrator=integrator(), control=lambda t, q, v: returned)

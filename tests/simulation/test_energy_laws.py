@@ -10,7 +10,7 @@ from mechanisms import random_inertia, random_mechanism, random_state
 from tiers import few
 from zveno.kernels import ops as zm
 from zveno.mechanism import Frame, Free, Joint, Limits, Link, Prismatic, Revolute, Spherical, assemble
-from zveno.simulation import PD, BallJoint, Constant, Contact, JointMotion, Sphere, Traced
+from zveno.simulation import DOP853, PD, RK4, BallJoint, Contact, JointMotion, Sphere, TimeStepping, Traced
 from zveno.simulation.simulate import simulate
 from zveno.spatial import inertia
 from zveno.spatial.rotations import elementary, from_quaternion, to_quaternion
@@ -36,7 +36,7 @@ def test_no_impact_adds_energy(seed):
         for frame in frames
     ]
     for step in (1e-3, 2e-4):
-        run = simulate(robot, q, v, 0.1, constraints=contacts, step=step, sample_time=1e-3)
+        run = simulate(robot, q, v, 0.1, constraints=contacts, integrator=TimeStepping(step), sample_time=1e-3)
         growth = np.diff(run.energy, axis=-1).max()
         assert growth < 0.3 * step * run.energy.max(), (step, growth)
         assert (run.kinetic + run.potential)[:, -1].min() > 0
@@ -60,8 +60,7 @@ def test_the_error_of_a_fast_top_falls_with_the_step(kind, steps):
     for step in steps:
         run = simulate(
             *(robot, q, v, 5.0),
-            integrator="time-stepping",
-            step=step,
+            integrator=TimeStepping(step),
             sample_time=0.05,
             constraints=[BallJoint("tip")] if held else [],
         )
@@ -73,7 +72,7 @@ def test_the_error_of_a_fast_top_falls_with_the_step(kind, steps):
 
 
 @pytest.mark.parametrize("seed", few(range(4), 1))
-@pytest.mark.parametrize("integrator", ["rk4", "dop853", "time-stepping"])
+@pytest.mark.parametrize("integrator", [RK4, DOP853, TimeStepping])
 def test_work_of_moving_constraints_closes_the_balance(seed, integrator):
     robot = zveno.Robot(random_mechanism(seed, 3, ("revolute", "prismatic"), mimic=0.0))
     q, _, _ = random_state(robot.mechanism, seed)
@@ -81,10 +80,10 @@ def test_work_of_moving_constraints_closes_the_balance(seed, integrator):
     at = robot.mechanism.q_slices[name].start
     q[at], v = 0.0, np.eye(robot.n_v)[robot.mechanism.v_slices[name].start]
     moved = JointMotion(name, lambda t: zm.sin(t))
-    run = simulate(robot, q, v, 0.5, constraints=[moved], integrator=integrator, step=1e-3)
+    run = simulate(robot, q, v, 0.5, constraints=[moved], integrator=integrator())
     assert run.status == "finished"
     exchanged = (run.kinetic + abs(run.work)).max()
-    assert run.energy_drift < (0.01 if integrator == "time-stepping" else 1e-5) * exchanged
+    assert run.energy_drift < (0.01 if integrator is TimeStepping else 1e-5) * exchanged
     assert abs(run.work).max() > 1e-3 * exchanged
 
 
@@ -98,14 +97,14 @@ def test_forces_of_inertia_belong_to_the_balance(seed):
         c, s, zero, one = zm.cos(2 * t), zm.sin(2 * t), 0 * t, 0 * t + 1
         return np.array([[c, -s, zero, 0.3 * s], [s, c, zero, c], [zero, zero, one, 0.1 * s], [zero] * 3 + [one]])
 
-    run = simulate(robot, q, v, 0.3, base_motion=base, integrator="rk4", step=1e-3)
+    run = simulate(robot, q, v, 0.3, base_motion=base, integrator=RK4(1e-3))
     assert run.status == "finished"
     assert run.energy_drift < 1e-5 * (run.kinetic + abs(run.work)).max()
 
 
 @pytest.mark.laws(after=1)
 @pytest.mark.parametrize("seed", few(range(4), 1))
-@pytest.mark.parametrize("integrator", ["rk4", "dop853", "time-stepping"])
+@pytest.mark.parametrize("integrator", [RK4, DOP853, TimeStepping])
 def test_the_verdict_does_not_depend_on_the_sampling(seed, integrator):
     """A stiff oscillator that is at rest where coarse samples see it."""
     rng = np.random.default_rng(seed)
@@ -115,11 +114,11 @@ def test_the_verdict_does_not_depend_on_the_sampling(seed, integrator):
     )
     control = PD([0.1], kp=rng.uniform(0.5, 2) * 1e4, kd=rng.uniform(0.5, 2) * 1e2)
     said = {
-        simulate(wheel, [0.5], duration=1.0, control=control, integrator=integrator, sample_time=sample).status
+        simulate(wheel, [0.5], duration=1.0, control=control, integrator=integrator(), sample_time=sample).status
         for sample in (1.0, 0.5, 0.1, 1e-3)
     }
     assert said == {"finished"}
-    batch = simulate(wheel, [[0.5], [0.4]], duration=1.0, control=control, integrator="rk4", sample_time=0.5)
+    batch = simulate(wheel, [[0.5], [0.4]], duration=1.0, control=control, integrator=RK4(), sample_time=0.5)
     assert list(batch.statuses) == ["finished"] * 2
 
 
@@ -134,7 +133,7 @@ def test_a_free_slide_on_a_moving_base():
         rows = [[one, zero, zero, 0.3 * np.sin(5 * t)], [zero, one, zero, zero], [zero, zero, one, zero]]
         return np.array([*rows, [zero, zero, zero, one]])
 
-    run = simulate(robot, [0.0], [0.0], 2.0, base_motion=base, integrator="rk4", sample_time=0.01)
+    run = simulate(robot, [0.0], [0.0], 2.0, base_motion=base, integrator=RK4(), sample_time=0.01)
     assert run.status == "finished"
     assert abs(run.q[:, 0] - (1.5 * run.t - 0.3 * np.sin(5 * run.t))).max() < 1e-11
 
@@ -152,8 +151,7 @@ def test_a_blow_up_between_limits_has_diverged(seed):
             *(robot, [0.0], [rng.choice([-1, 1]) * 0.5], 0.5),
             joint_limits=True,
             control=Traced(lambda t, q, v: gain * v**power),
-            integrator="time-stepping",
-            step=step,
+            integrator=TimeStepping(step),
             sample_time=rng.choice([1e-3, 0.05]),
         )
         assert run.status.startswith("diverged: the motion has no bound")
@@ -164,8 +162,6 @@ def test_a_push_against_a_limit_has_not_diverged():
     body = inertia.parameters(1e-3, np.zeros(3), 1e-7 * np.eye(3))
     joint = Joint("x", "w", "b", Revolute((0, 0, 1)), limits=Limits(-0.5, 0.5))
     robot = zveno.Robot(assemble("finger", [Link("w"), Link("b", body)], [joint]))
-    run = simulate(
-        robot, [0.5], duration=0.1, joint_limits=True, control=Constant([100.0]), integrator="time-stepping"
-    )
+    run = simulate(robot, [0.5], duration=0.1, joint_limits=True, control=[100.0], integrator=TimeStepping())
     assert run.status == "finished"
     assert abs(run.q - 0.5).max() < 1e-9

@@ -12,7 +12,7 @@ import zveno
 from zveno import simulation
 from zveno.errors import ZvenoError
 from zveno.mechanism import Helical, Joint, Prismatic, Revolute
-from zveno.simulation import PD, Constant, HydraulicDrive, HydraulicSupply, PivotLever, Traced
+from zveno.simulation import DOP853, PD, RK4, HydraulicDrive, HydraulicSupply, PivotLever, Traced
 from zveno.simulation.controllers import as_control
 from zveno.simulation.equations import Equations
 from zveno.simulation.simulate import simulate
@@ -65,7 +65,7 @@ def swung():
     supply = HydraulicSupply(PRESSURE, pump_flow=2e-5, accumulator=1e-4)
     drive = HydraulicDrive({"shoulder": cylinder}, supply, "valve")
     control = Traced(lambda t, q, v: np.array([0.4 * zveno.ops.sin(25.0 * t)]))
-    run = simulate(robot, [0.1], duration=0.5, control=control, drive=drive, tau0=[80.0], rtol=1e-9)
+    run = simulate(robot, [0.1], duration=0.5, control=control, drive=drive, tau0=[80.0], integrator=DOP853(1e-9))
     y0 = [run.q[0, 0], 0.0, *run.drive_states[0]]
     scale = np.array([1.0, 1.0, 1e7, 1e7, 1.0, 100.0, 1e7])
     hand = solve_ivp(
@@ -144,7 +144,7 @@ def test_position_loop(dead_zone):
     cylinder = replace(cylinder, valve=replace(cylinder.valve, dead_zone=dead_zone))
     drive = HydraulicDrive({"shoulder": cylinder})
     control = PD([0.2], kp=3000.0, kd=250.0)
-    run = simulate(robot, [0.0], duration=1.0, control=control, drive=drive, tau0=[80.0], rtol=1e-7)
+    run = simulate(robot, [0.0], duration=1.0, control=control, drive=drive, tau0=[80.0], integrator=DOP853(1e-7))
     assert run.finished
     assert run.q[0, 0] == 0.0
     # Friction of the cylinder is not known to the loop: the arm rests where the spring equals what is left of it.
@@ -159,9 +159,9 @@ def test_position_loop(dead_zone):
 def test_a_batch_with_fixed_steps_is_the_single_run():
     robot, cylinder = pinned_arm()
     drive = HydraulicDrive({"shoulder": cylinder}, command="valve")
-    options = {"duration": 0.05, "control": Constant([0.1]), "drive": drive, "step": 2e-5, "sample_time": 0.01}
-    batch = simulate(robot, [[0.1], [0.2]], tau0=[80.0], integrator="rk4", **options)
-    single = simulate(robot, [0.2], tau0=[80.0], rtol=1e-9, **options)
+    options = {"duration": 0.05, "control": [0.1], "drive": drive, "sample_time": 0.01}
+    batch = simulate(robot, [[0.1], [0.2]], tau0=[80.0], integrator=RK4(2e-5), **options)
+    single = simulate(robot, [0.2], tau0=[80.0], integrator=DOP853(1e-9), **options)
     assert batch.drive_states.shape == (2, 6, 4)
     assert abs(batch.q[1] - single.q).max() < 1e-7
     assert abs(batch.drive_states[1, :, :2] - single.drive_states[:, :2]).max() < 1e-5 * PRESSURE
@@ -171,7 +171,7 @@ def test_states_are_kept_in_files_and_joints_without_cylinder_take_torque(tmp_pa
     arm = zveno.load("chain(2)").with_gravity((0, 0, 0))
     cylinder = replace(CYLINDER, lever=simulation.ConstantLever(0.05))
     drive = HydraulicDrive({"joint2": cylinder}, HydraulicSupply(PRESSURE, pump_flow=1e-4), "valve")
-    run = arm.simulate([0.0, 0.0], duration=0.02, control=Constant([0.7, 0.1]), drive=drive)
+    run = arm.simulate([0.0, 0.0], duration=0.02, control=[0.7, 0.1], drive=drive)
     assert (run.tau[:, 0] == 0.7).all()
     assert run.drive_state_names[0] == "joint2.pressure_a"
     assert run.drive_state_names[-1] == "supply.pressure"
@@ -189,9 +189,9 @@ def test_states_are_kept_in_files_and_joints_without_cylinder_take_torque(tmp_pa
 def test_a_chamber_that_would_cavitate_is_named():
     heavy = slides().with_gravity((130.0, 0.0, 0.0))  # runs ahead of the oil
     cylinder = replace(CYLINDER, rod_area=3.9e-4)
-    run = simulate(heavy, [0.0], duration=0.1, control=Constant([0.3]), drive=drive_of(cylinder))
+    run = simulate(heavy, [0.0], duration=0.1, control=[0.3], drive=drive_of(cylinder))
     assert any("slide0.pressure_a" in note and "cavitate" in note for note in run.notes)
-    calm = simulate(slides(), [0.0], duration=0.02, control=Constant([0.05]), drive=drive_of())
+    calm = simulate(slides(), [0.0], duration=0.02, control=[0.05], drive=drive_of())
     assert not any("cavitate" in note for note in calm.notes)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hydraulic_machines import CYLINDER, MASS, PRESSURE, VALVE, drive_of, slides, started_at
 
-from zveno.simulation import Constant, Event, HydraulicSupply, Traced
+from zveno.simulation import DOP853, Event, HydraulicSupply, Traced
 from zveno.simulation.hydraulics.flows import capacity
 from zveno.simulation.simulate import simulate
 
@@ -34,9 +34,9 @@ def test_natural_frequency_and_decay_of_a_closed_valve(leakage):
         [0.0],
         [speed],
         duration,
-        control=Constant([0.0]),
+        control=[0.0],
         drive=drive_of(cylinder),
-        rtol=1e-10,
+        integrator=DOP853(1e-10),
         events=[turns],
     )
     times = np.array([event.t for event in run.events])
@@ -51,7 +51,7 @@ def steady_speed(cylinder, opening, load=0.0):
     """Speed at a constant opening against a force, 20 ms after it has settled, far from the ends."""
     control = Traced(lambda t, q, v: np.array([opening]))
     robot = slides().with_gravity((load / MASS, 0.0, 0.0))
-    run = simulate(robot, [0.0], duration=0.3, control=control, drive=drive_of(cylinder), rtol=1e-8)
+    run = simulate(robot, [0.0], duration=0.3, control=control, drive=drive_of(cylinder), integrator=DOP853(1e-8))
     assert run.finished
     late = run.t > 0.28
     assert np.ptp(run.v[late, 0]) < 3e-4 * abs(run.v[-1, 0])
@@ -80,7 +80,7 @@ def test_speed_of_a_cylinder_with_one_rod(opening):
 
 def test_dead_zone_holds_still_and_leaves_full_opening_as_it_is():
     overlapped = replace(CYLINDER, viscous=DAMPER, valve=replace(VALVE, dead_zone=0.1))
-    run = simulate(slides(), [0.0], duration=0.1, control=Constant([0.095]), drive=drive_of(overlapped))
+    run = simulate(slides(), [0.0], duration=0.1, control=[0.095], drive=drive_of(overlapped))
     assert run.finished
     assert abs(run.q).max() < 1e-15
     assert 0.09 < run.drive_state("slide0.spool")[-1] < 0.1
@@ -92,13 +92,15 @@ def test_dead_zone_holds_still_and_leaves_full_opening_as_it_is():
 @pytest.mark.laws
 def test_end_stops_hold_the_piston():
     cylinder = started_at(0.04, replace(CYLINDER, viscous=DAMPER))
-    run = simulate(slides(), [0.0], duration=0.3, control=Constant([0.5]), drive=drive_of(cylinder), rtol=1e-8)
+    run = simulate(slides(), [0.0], duration=0.3, control=[0.5], drive=drive_of(cylinder), integrator=DOP853(1e-8))
     beyond = run.q[:, 0] + 0.04 - cylinder.stroke / 2
     held = cylinder.area * PRESSURE / cylinder.stop_stiffness  # full pressure on one side, none on the other
     assert beyond[-1] == pytest.approx(held, rel=1e-2)
     assert beyond.max() < 1e-3
     assert abs(run.v[-1, 0]) < 1e-4
-    back = simulate(slides(), [0.0], duration=0.2, control=Constant([-0.3]), drive=drive_of(cylinder), rtol=1e-8)
+    back = simulate(
+        slides(), [0.0], duration=0.2, control=[-0.3], drive=drive_of(cylinder), integrator=DOP853(1e-8)
+    )
     assert back.q[-1, 0] < -0.03
 
 
@@ -111,17 +113,17 @@ def test_two_drives_share_the_flow_of_a_pump():
         slides(2),
         [0.0, 0.0],
         duration=0.25,
-        control=Constant([0.4, 0.4]),
+        control=[0.4, 0.4],
         drive=drive_of(cylinder, 2, **supply),
-        rtol=1e-8,
+        integrator=DOP853(1e-8),
     )
     alone = simulate(
         slides(2),
         [0.0, 0.0],
         duration=0.25,
-        control=Constant([0.4, 0.0]),
+        control=[0.4, 0.0],
         drive=drive_of(cylinder, 2, **supply),
-        rtol=1e-8,
+        integrator=DOP853(1e-8),
     )
     pressure = both.drive_state("supply.pressure")[-1]
     assert pressure < 0.9 * alone.drive_state("supply.pressure")[-1] < PRESSURE
@@ -135,7 +137,7 @@ def test_an_accumulator_follows_the_gas_law():
     supply = HydraulicSupply(PRESSURE, pump_flow=1e-9, accumulator=2e-4, precharge=10e6, line_volume=1e-9)
     cylinder = started_at(-0.045, replace(CYLINDER, viscous=DAMPER))
     drive = replace(drive_of(cylinder), supply=supply)
-    run = simulate(slides(), [0.0], duration=0.3, control=Constant([0.3]), drive=drive, rtol=1e-8)
+    run = simulate(slides(), [0.0], duration=0.3, control=[0.3], drive=drive, integrator=DOP853(1e-8))
     pressure = run.drive_state("supply.pressure")
     gas = supply.accumulator * (supply.gas_pressure / pressure) ** (1 / supply.exponent)
     swept = cylinder.area * run.q[:, 0]

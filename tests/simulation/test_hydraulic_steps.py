@@ -11,7 +11,7 @@ from tiers import few
 from zveno.kernels import ops as math
 from zveno.kernels.compile import compiled_program
 from zveno.kernels.trace import trace
-from zveno.simulation import Constant, HydraulicDrive, HydraulicSupply, ServoDrive, ServoValve, Traced
+from zveno.simulation import DOP853, HydraulicDrive, HydraulicSupply, ServoDrive, ServoValve, TimeStepping, Traced
 from zveno.simulation.hydraulics.implicit import spool_step
 from zveno.simulation.simulate import simulate
 
@@ -66,7 +66,7 @@ def test_a_halved_step_changes_the_mean_torque_error_by_less_than_5_percent():
 def test_steps_converge_to_the_adaptive_run():
     robot, cylinder = pinned_arm()
     drive = HydraulicDrive({"shoulder": cylinder}, HydraulicSupply(PRESSURE, pump_flow=2e-5), "valve")
-    run = simulate(robot, [0.1], duration=0.1, control=Constant([0.2]), drive=drive, tau0=[80.0], rtol=1e-9)
+    run = simulate(robot, [0.1], duration=0.1, control=[0.2], drive=drive, tau0=[80.0], integrator=DOP853(1e-9))
     prepared = drive.prepared(robot.mechanism)
     z = prepared.initial(robot.mechanism, np.array([0.1]), np.array([80.0]))
     errors = []
@@ -83,11 +83,11 @@ def test_steps_converge_to_the_adaptive_run():
 def test_time_stepping_takes_the_affine_law():
     robot, cylinder = pinned_arm()
     drive = HydraulicDrive({"shoulder": cylinder}, HydraulicSupply(PRESSURE, pump_flow=2e-5), "valve")
-    options = {"duration": 0.1, "control": Constant([0.2]), "drive": drive, "tau0": [80.0]}
-    exact = simulate(robot, [0.1], rtol=1e-9, **options)
+    options = {"duration": 0.1, "control": [0.2], "drive": drive, "tau0": [80.0]}
+    exact = simulate(robot, [0.1], integrator=DOP853(1e-9), **options)
     errors = []
     for h in (1e-3, 5e-4):
-        run = simulate(robot, [0.1], integrator="time-stepping", step=h, **options)
+        run = simulate(robot, [0.1], integrator=TimeStepping(h), **options)
         assert run.finished
         assert run.drive_state_names == exact.drive_state_names
         errors.append(
@@ -111,16 +111,16 @@ def test_a_small_supply_is_solved_with_what_the_valves_take(seed, litres, accumu
     supply = {"pump_flow": rng.uniform(0.1, 3) / 60000, "line_volume": litres * 1e-3}
     options = {
         "duration": 0.1,
-        "control": Constant(rng.uniform(0.4, 1.0, n) * rng.choice([-1, 1], n)),
+        "control": rng.uniform(0.4, 1.0, n) * rng.choice([-1, 1], n),
         "drive": drive_of(cylinder, n, accumulator=accumulator * 1e-3, **supply),
         "sample_time": 0.01,
     }
-    exact = simulate(robot, np.zeros(n), integrator="dop853", rtol=1e-8, **options)
+    exact = simulate(robot, np.zeros(n), integrator=DOP853(1e-8), **options)
     assert exact.finished
     travel = abs(exact.q).max()
     errors = []
     for step in (2e-3, 5e-4, 1.25e-4):
-        run = simulate(robot, np.zeros(n), integrator="time-stepping", step=step, **options)
+        run = simulate(robot, np.zeros(n), integrator=TimeStepping(step), **options)
         assert run.finished
         assert abs(run.drive_states).max() < 1.1 * max(PRESSURE, abs(exact.drive_states).max())
         errors.append(abs(run.q - exact.q).max() / travel)
@@ -184,7 +184,7 @@ def test_commands_that_are_called_and_traced_agree():
     robot, cylinder = pinned_arm()
     drive = HydraulicDrive({"shoulder": replace(cylinder, viscous=0.0, coulomb=0.0)})
     runs = [
-        simulate(robot, [0.0], duration=0.1, control=control, drive=drive, tau0=[80.0], rtol=1e-8)
+        simulate(robot, [0.0], duration=0.1, control=control, drive=drive, tau0=[80.0], integrator=DOP853(1e-8))
         for control in (
             Traced(lambda t, q, v: np.array([80.0 + 20.0 * math.sin(40.0 * t)])),
             lambda t, q, v: np.array([80.0 + 20.0 * np.sin(40.0 * t)]),

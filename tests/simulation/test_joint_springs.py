@@ -7,6 +7,7 @@ from stepped import G, stepped
 import zveno
 from zveno.algorithms.springs import spring_energy, spring_torque
 from zveno.mechanism import Joint, Limits, Link, Prismatic, Revolute, Spherical, Spring, assemble
+from zveno.simulation import DOP853, TimeStepping
 from zveno.spatial import inertia
 
 SPRUNG = """
@@ -64,21 +65,19 @@ def test_torques_are_those_of_mujoco_and_the_gradient_of_the_energy(sprung):
 
 
 @pytest.mark.laws
-@pytest.mark.parametrize("integrator", ["dop853", "time-stepping"])
+@pytest.mark.parametrize("integrator", [DOP853, TimeStepping])
 def test_motions_are_those_of_mujoco(sprung, integrator):
     mujoco, model, robot = sprung
     q = np.array([0.3, -0.02, 1.0, 0.0, 0.0, 0.0])
     step, duration = 1e-4, 0.5
-    fixed = {"step": step} if integrator == "time-stepping" else {}
-    run = robot.simulate(
-        q, None, duration, integrator=integrator, joint_friction=True, sample_time=duration, **fixed
-    )
+    chosen = TimeStepping(step) if integrator is TimeStepping else DOP853()
+    run = robot.simulate(q, None, duration, integrator=chosen, joint_friction=True, sample_time=duration)
     model.opt.timestep, model.opt.integrator = step, int(mujoco.mjtIntegrator.mjINT_RK4)
     data = mujoco.MjData(model)
     data.qpos[:] = q
     mujoco.mj_step(model, data, round(duration / step))
     assert np.linalg.norm(data.qpos[3:]) < np.sin(np.radians(20)), "it stays away from its limit"
-    order = {"dop853": 1e-6, "time-stepping": 50 * step}  # rad and m; the second is of first order
+    order = {DOP853: 1e-6, TimeStepping: 50 * step}  # rad and m; the second is of first order
     assert abs(run.q[-1] - data.qpos).max() < order[integrator]
 
 
@@ -89,7 +88,7 @@ def oscillator(stiffness=400.0):
 
 
 def test_a_mass_on_a_spring_swings_about_its_rest_and_keeps_its_energy():
-    run = oscillator().simulate([0.3], None, 1.0, rtol=1e-10, atol=1e-12)
+    run = oscillator().simulate([0.3], None, 1.0, integrator=DOP853(1e-10, atol=1e-12))
     np.testing.assert_allclose(run.q[:, 0], 0.1 + 0.2 * np.cos(20.0 * run.t), atol=1e-8)
     assert abs(run.energy - 0.5 * 400 * 0.2**2).max() < 1e-8
     assert not run.work.any(), "what a spring does is no work from outside"
@@ -97,7 +96,7 @@ def test_a_mass_on_a_spring_swings_about_its_rest_and_keeps_its_energy():
 
 def test_a_stiff_spring_does_not_limit_the_step():
     """A hundred periods a step: the swing dies out at once, and the energy that is lost is said."""
-    run = oscillator(1e8).simulate([0.3], duration=0.5, integrator="time-stepping", step=1e-2)
+    run = oscillator(1e8).simulate([0.3], duration=0.5, integrator=TimeStepping(1e-2))
     assert "energy is off by 2e+06 J" in run.status
     assert abs(run.q[-1] - 0.1) < 1e-9
     assert (np.diff(run.energy) < 1e-9).all()
@@ -160,7 +159,7 @@ def test_other_joints_and_integrators_refuse_what_they_do_not_know():
     with pytest.raises(zveno.ZvenoError, match="cannot have a spring"):
         assemble("x", links, [Joint("j", "base", "b", zveno.joints.Free(), spring=Spring(1.0))])
     with pytest.raises(zveno.ZvenoError, match="does not stop joints"):
-        ball_pendulum(limits=Limits(angle=1.0)).simulate([1, 0, 0, 0], joint_limits=True, integrator="dop853")
+        ball_pendulum(limits=Limits(angle=1.0)).simulate([1, 0, 0, 0], joint_limits=True, integrator=DOP853())
 
 
 def test_springs_survive_files_scaling_and_writers_name_them(tmp_path):

@@ -20,6 +20,7 @@ from zveno.mechanism import (
     Universal,
     assemble,
 )
+from zveno.simulation import DOP853, RK4, TimeStepping
 from zveno.spatial import inertia
 from zveno.spatial.transforms import transform
 
@@ -66,7 +67,7 @@ def test_states_off_the_loop_are_open_and_none_is_drawn():
     """It was solved where the two frames are 0.633 m apart; random configurations left up to 1.5 m."""
     robot = parallelogram(("x", "z"))
     status = simulation.constrained_dynamics(robot, [0.3, 1.0, 0.2], np.zeros(3), np.zeros(3), []).status
-    assert status.startswith("open: the state violates LoopClosure(e1, e2)")
+    assert status.startswith("open: the state violates Loop(e1, e2)")
     with pytest.raises(ModelError, match="random does not know closed loops"):
         robot.random(100, 0)
 
@@ -75,10 +76,10 @@ def test_a_parallelogram_that_passes_its_flat_state_is_named():
     """It changed its branch, finished and without a note."""
     start = np.array([1.0, -1.0, 1.0])
     run = parallelogram(("x", "z")).simulate(
-        0.4 * start, -6.0 * start, duration=0.3, sample_time=0.01, integrator="dop853"
+        0.4 * start, -6.0 * start, duration=0.3, sample_time=0.01, integrator=DOP853()
     )
     right = abs(run.v[-1] - 4.93085 * start).max() < 1e-3
-    assert right or "passes a singular state of LoopClosure(e1, e2)" in run.status
+    assert right or "passes a singular state of Loop(e1, e2)" in run.status
 
 
 def test_ranges_of_joints_with_several_coordinates_hold():
@@ -86,13 +87,13 @@ def test_ranges_of_joints_with_several_coordinates_hold():
     limits = Limits(np.array([-0.2, -0.2, -0.5]), np.array([0.2, 0.2, 0.5]))
     robot = one_body(Planar((0, 0, 1)), center=(0.1, 0.0, 0.0), limits=limits)
     run = robot.simulate(
-        robot.neutral(), [1.0, 0.7, 2.0], duration=1.0, joint_limits=True, integrator="time-stepping"
+        robot.neutral(), [1.0, 0.7, 2.0], duration=1.0, joint_limits=True, integrator=TimeStepping()
     )
     assert (abs(run.q).max(axis=0) <= limits.upper + 1e-7).all()
     limits = Limits(np.array([-0.2, -0.3]), np.array([0.2, 0.3]))
     robot = one_body(Universal((1, 0, 0), (0, 1, 0)), center=(0.0, 0.0, -0.3), limits=limits)
     with pytest.raises(ZvenoError, match="dop853 does not stop joints at the ends of their ranges"):
-        robot.simulate(robot.neutral(), [2.0, 2.0], duration=1.0, joint_limits=True, integrator="dop853")
+        robot.simulate(robot.neutral(), [2.0, 2.0], duration=1.0, joint_limits=True, integrator=DOP853())
 
 
 @pytest.mark.parametrize("step", [1e-3, 1e-4])
@@ -104,20 +105,20 @@ def test_an_elastic_impact_with_friction_adds_no_energy(step):
     v = [0.8077, -1.21362, -1.31415, -5.78762, -3.04022, -13.0238]
     contact = simulation.Contact("p", simulation.Sphere(0.0), friction=1.0, restitution=1.0)
     run = robot.simulate(
-        q, v, duration=0.05, integrator="time-stepping", step=step, sample_time=1e-3, constraints=[contact]
+        q, v, duration=0.05, integrator=TimeStepping(step), sample_time=1e-3, constraints=[contact]
     )
     energy = run.kinetic + run.potential
     assert np.diff(energy).max() < step
     assert np.ptp(run.v[:, 5]) > 1.0, "there is an impact"
 
 
-@pytest.mark.parametrize(("integrator", "coarse"), [("rk4", 0.5), ("dop853", 1.0)])
+@pytest.mark.parametrize(("integrator", "coarse"), [(RK4, 0.5), (DOP853, 1.0)])
 def test_a_stiff_oscillator_is_finished_whatever_its_samples(integrator, coarse):
     """Energies of samples at rest were off by all that was exchanged between them."""
     wheel = one_body(Revolute((0, 0, 1)), tensor=(0.5, 0.5, 0.5))
     control = simulation.PD([0.1], kp=1e4, kd=1e2)
     for sample in (coarse, 1e-3):
-        run = wheel.simulate([0.5], duration=1.0, control=control, integrator=integrator, sample_time=sample)
+        run = wheel.simulate([0.5], duration=1.0, control=control, integrator=integrator(), sample_time=sample)
         assert run.status == "finished"
         assert run.q[-1, 0] == pytest.approx(0.1, abs=1e-9)
 
@@ -130,7 +131,7 @@ def test_a_speed_without_bound_between_limits_has_diverged():
     control = simulation.Traced(lambda t, q, v: 1e5 * v**3)
     for step in (1e-3, 2.5e-4):
         run = robot.simulate(
-            *([0.0], [0.01], 0.5), joint_limits=True, control=control, integrator="time-stepping", step=step
+            *([0.0], [0.01], 0.5), joint_limits=True, control=control, integrator=TimeStepping(step)
         )
         assert run.status.startswith("diverged: the motion has no bound")
         assert 2.768e-3 <= run.t[-1] < 2.768e-3 + 10 * step
@@ -140,7 +141,7 @@ def test_the_work_of_a_joint_that_is_moved_is_counted():
     """It was 0, and the energy off by 0.5 J; by hand (cos² t − 1)/2."""
     moved = simulation.JointMotion("x", lambda t: zm.sin(t))
     options = {"duration": 3.0, "constraints": [moved], "sample_time": 0.1}
-    run = slide().simulate([0.0], [1.0], integrator="time-stepping", step=1e-3, **options)
+    run = slide().simulate([0.0], [1.0], integrator=TimeStepping(1e-3), **options)
     np.testing.assert_allclose(run.work, (np.cos(run.t) ** 2 - 1) / 2, atol=1e-3)
     assert abs(run.energy_error).max() < 1e-9
 
@@ -154,10 +155,10 @@ def test_controls_that_give_nothing_end_their_own_run():
     assert list(run.statuses) == ["finished", "diverged: the control gave nan for joint x at t = 0 s"]
     assert run.t[-1] == pytest.approx(0.1)
     assert run.q[0, -1, 0] == pytest.approx(0.5 * 0.1**2)
-    for integrator in ("rk4", "dop853", "time-stepping"):
+    for integrator in (RK4, DOP853, TimeStepping):
         run = robot.simulate(
             *([0.0], None, 0.2),
-            integrator=integrator,
+            integrator=integrator(),
             control=lambda t, q, v: np.array([np.nan if t > 0.05 else 1.0]),
         )
         assert run.status.startswith("diverged: the control gave nan for joint x at t = 0.05")
@@ -173,7 +174,7 @@ def test_a_supply_of_ten_millilitres_runs_dry():
     drive = simulation.HydraulicDrive({"x": cylinder}, supply, command="valve")
     robot = slide(mass=10.0, tensor=(0.1, 0.1, 0.1))
     run = robot.simulate(
-        [-0.09], duration=0.5, control=[1.0], drive=drive, integrator="time-stepping", sample_time=0.01
+        [-0.09], duration=0.5, control=[1.0], drive=drive, integrator=TimeStepping(), sample_time=0.01
     )
     assert run.status == "finished"
     assert run.q[-1, 0] == pytest.approx(-0.0879, abs=1e-4)

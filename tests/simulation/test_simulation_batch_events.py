@@ -11,7 +11,7 @@ import zveno
 from mechanisms import random_mechanism, random_state
 from zveno import ZvenoError
 from zveno.kernels import ops as zm
-from zveno.simulation import PD, BallJoint, Event, ServoDrive, Traced, Weld, rollout
+from zveno.simulation import PD, RK4, BallJoint, Event, ServoDrive, Traced, Weld, rollout
 from zveno.simulation.simulate import simulate
 
 SAME = 1e-9
@@ -30,7 +30,7 @@ def test_events_of_a_batch_are_those_of_its_runs(sample, at_once, monkeypatch):
     monkeypatch.setattr(rollout, "NUMBERS_AT_ONCE", at_once)
     robot = zveno.load("chain(2)")
     q0 = np.random.default_rng(0).normal(size=(2, 3, 2))
-    options = {"duration": 2.0, "step": 2e-3, "integrator": "rk4", "sample_time": sample}
+    options = {"duration": 2.0, "integrator": RK4(2e-3), "sample_time": sample}
     together = simulate(robot, q0, events=EVENTS, **options)
     plain = simulate(robot, q0, **options)
     assert np.allclose(together.q, plain.q, rtol=0, atol=SAME)
@@ -64,7 +64,7 @@ def test_runs_of_random_mechanisms_end_at_their_own_events(traced):
             Event(lambda t, q, v, k=k: v[0] - 0.1 * q[k], "harmless", -1, traced=traced),
         ]
         sample = [None, 0.013, 0.5][seed % 3]
-        options = {"duration": 0.15, "step": 2e-3, "integrator": "rk4", "events": events, "sample_time": sample}
+        options = {"duration": 0.15, "integrator": RK4(2e-3), "events": events, "sample_time": sample}
         together = simulate(robot, q0, v0, **options)
         order = rng.permutation(5)
         shuffled = simulate(robot, q0[order], v0[order], **options)
@@ -101,7 +101,7 @@ def test_events_of_constrained_and_controlled_batches(acting, terminal):
         Event(lambda t, q, v: zm.sin(40.0 * t) + q[4], "swings", traced=True),
         Event(lambda t, q, v: q[3] + q[5] - 0.9 * t, "last", terminal=terminal, traced=True),
     ]
-    options = acting | {"duration": 0.2, "integrator": "rk4", "events": events}
+    options = acting | {"duration": 0.2, "integrator": RK4(), "events": events}
     together = simulate(robot, q0, **options)
     assert len(together.events) > 3
     assert (together.stops is not None) == terminal
@@ -124,7 +124,7 @@ def test_a_called_control_is_given_the_whole_batch_whoever_has_ended():
 
     q0 = np.random.default_rng(3).normal(size=(2, 3, 2))
     events = [Event(lambda t, q, v: q[0] + q[1] + 1.0, "low", terminal=True)]
-    options = {"duration": 0.5, "step": 5e-3, "integrator": "rk4", "events": events}
+    options = {"duration": 0.5, "integrator": RK4(5e-3), "events": events}
     together = simulate(robot, q0, control=control, **options)
     assert shapes == {(2, 3, 2)}
     assert 0 < len(together.stops.t) < 6
@@ -136,7 +136,7 @@ def test_a_called_control_is_given_the_whole_batch_whoever_has_ended():
 def test_where_events_end_nothing_all_or_all_at_once():
     robot = zveno.load("chain(2)")
     q0 = np.random.default_rng(0).normal(size=(4, 2))
-    options = {"duration": 1.0, "step": 1e-2, "integrator": "rk4"}
+    options = {"duration": 1.0, "integrator": RK4(1e-2)}
     plain = simulate(robot, q0, **options)
     never = simulate(robot, q0, events=[Event(lambda t, q, v: t + 1.0, "never", terminal=True)], **options)
     assert never.finished
@@ -161,7 +161,7 @@ def test_where_events_end_nothing_all_or_all_at_once():
 def test_a_zero_at_the_start_is_no_event_and_one_in_the_first_step_is():
     robot = zveno.load("chain(1)")
     events = [Event(lambda t, q, v: q[0] - 0.5, "half", terminal=True, traced=True)]
-    options = {"duration": 0.5, "step": 1e-2, "integrator": "rk4", "events": events}
+    options = {"duration": 0.5, "integrator": RK4(1e-2), "events": events}
     q0, v0 = np.array([[0.5], [0.5 + 1e-9], [0.6]]), np.array([[0.0], [-1.0], [0.0]])
     together = simulate(robot, q0, v0, **options)
     assert together.statuses[0] == "finished"
@@ -180,7 +180,7 @@ def test_two_terminal_events_in_one_step():
         Event(lambda t, q, v: t - 0.0515, "bell", terminal=True, traced=True),
         Event(lambda t, q, v: 2.0 * t - 0.103, "echo", terminal=True, traced=True),
     ]
-    options = {"duration": 0.5, "step": 1e-2, "integrator": "rk4", "events": events}
+    options = {"duration": 0.5, "integrator": RK4(1e-2), "events": events}
     q0 = np.array([[0.2 + 0.026], [1.0], [0.2 + 0.025]])
     v0 = np.array([[0.0], [0.0], [0.5]])
     together = simulate(robot, q0, v0, **options)
@@ -211,7 +211,7 @@ def test_runs_that_explode_beside_runs_that_stop_and_runs_that_finish(control):
     for sample in (None, 0.25):
         options = {
             "duration": 0.5,
-            "integrator": "rk4",
+            "integrator": RK4(),
             "events": events,
             "control": control,
             "sample_time": sample,
@@ -237,7 +237,7 @@ def test_finished_runs_cost_nothing_and_disturb_nobody():
         Event(lambda t, q, v: t - 0.0101 - 0.1 * (q[0] > 0.0), "end", terminal=True),
         Event(lambda t, q, v: asked.append(t) or 1.0, "counts"),
     ]
-    run = simulate(robot, [[1.0], [-1.0]], duration=100.0, integrator="rk4", step=1e-3, events=events)
+    run = simulate(robot, [[1.0], [-1.0]], duration=100.0, integrator=RK4(1e-3), events=events)
     assert run.t_end == pytest.approx([0.1101, 0.0101], abs=1e-9)
     assert max(asked) < 0.12
     assert run.n_evaluations <= 4 * (16 + 64 + 256)  # the looks that come first
@@ -245,16 +245,16 @@ def test_finished_runs_cost_nothing_and_disturb_nobody():
         Event(lambda t, q, v: 1.0 if t < 0.0205 else np.nan, "nan later"),
         Event(lambda t, q, v: t - 0.0191, terminal=True),
     ]
-    assert len(simulate(robot, [[1.0], [-1.0]], integrator="rk4", events=late).stops.t) == 2
+    assert len(simulate(robot, [[1.0], [-1.0]], integrator=RK4(), events=late).stops.t) == 2
     with pytest.raises(ZvenoError, match="event nan later"):
-        simulate(robot, [[1.0], [-1.0]], integrator="rk4", events=late[:1])
+        simulate(robot, [[1.0], [-1.0]], integrator=RK4(), events=late[:1])
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".json"])
 def test_a_batch_whose_runs_ended_is_kept_in_files_and_drawn(suffix, tmp_path):
     robot = zveno.load("chain(2)")
     events = [Event(lambda t, q, v: q[0] + 1.0, "low", terminal=True, traced=True)]
-    run = simulate(robot, [[0.3, 0.1], [2.5, 0.0], [-0.2, 0.0]], duration=0.5, step=5e-3, events=events)
+    run = simulate(robot, [[0.3, 0.1], [2.5, 0.0], [-0.2, 0.0]], duration=0.5, integrator=RK4(5e-3), events=events)
     again = zveno.load_result(run.save(tmp_path / f"run{suffix}"))
     assert again.status == run.status
     assert again.summary == run.summary
@@ -274,7 +274,7 @@ def test_a_run_that_explodes_does_not_disturb_the_others():
     robot = zveno.load("chain(1)")
     options = {
         "duration": 1.0,
-        "integrator": "rk4",
+        "integrator": RK4(),
         "events": [Event(lambda t, q, v: v[0] - 0.02, "fast", traced=True)],
     }
     run = simulate(robot, [[3.0], [-1.57]], control=Traced(explosive), **options)
@@ -307,7 +307,7 @@ def test_what_lies_behind_a_terminal_event_in_its_step_did_not_happen():
         Event(lambda t, q, v: t - 0.0505, "before"),
     ]
     for q0 in ([1.0], [[1.0], [0.5]]):
-        run = simulate(zveno.load("chain(1)"), q0, duration=0.1, step=1e-2, integrator="rk4", events=events)
+        run = simulate(zveno.load("chain(1)"), q0, duration=0.1, integrator=RK4(1e-2), events=events)
         assert {event.name for event in run.events} == {"before", "end"}
 
 
@@ -315,7 +315,7 @@ def test_a_function_that_writes_into_its_state_changes_nothing():
     robot, q0 = zveno.load("chain(2)"), np.random.default_rng(0).normal(size=(2, 2))
     writes = [Event(lambda t, q, v: q.fill(5.0) or v.fill(5.0) or t - 0.05, "writes")]
     reads = [Event(lambda t, q, v: t - 0.05, "reads")]
-    runs = [simulate(robot, q0, duration=0.1, step=1e-2, events=events) for events in (writes, reads)]
+    runs = [simulate(robot, q0, duration=0.1, integrator=RK4(1e-2), events=events) for events in (writes, reads)]
     assert np.array_equal(runs[0].q, runs[1].q)
 
 
@@ -343,7 +343,7 @@ def test_workers_find_the_same_events():
     """Two pieces of a batch, of other lengths."""
     robot, q0 = zveno.load("chain(2)"), np.random.default_rng(0).normal(size=(2, 40, 2))
     events = [Event(low, "low", terminal=True, traced=True), Event(low, "seen")]
-    options = {"duration": 0.3, "step": 1e-2, "events": events}
+    options = {"duration": 0.3, "integrator": RK4(1e-2), "events": events}
     plain = simulate(robot, q0, **options)
     assert 0 < len(plain.stops.t) < 80
     for pool in (ThreadPoolExecutor(2), ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from runs import COMPILED, assert_same_run, equations_of, limited_pendulum
-from scipy.integrate import DOP853
+from scipy.integrate import DOP853 as Solver
 
 import zveno
-from zveno.simulation import Event, Traced, dop853_stepper
+from zveno.simulation import DOP853, Event, Traced, dop853_stepper
 from zveno.simulation.dop853_stepper import Dop853
 from zveno.simulation.rates import Rates
 from zveno.simulation.simulate import simulate
@@ -34,7 +34,7 @@ def test_steps_and_dense_output_are_those_of_scipy(kind):
     y = Y[0]
     c = [equations.settings(y[equations.q])] if equations.constraints else []
     rates = Rates(equations, *(c or [None]))
-    start = DOP853(rates, 0.1, y, 0.5, rtol=RTOL, atol=ATOL)
+    start = Solver(rates, 0.1, y, 0.5, rtol=RTOL, atol=ATOL)
     limits = np.array([0.5, RTOL, ATOL, np.inf])
     made = equations.dop853(8)(0.1, y, start.f, start.h_abs, limits, *c)
     ends, sizes, states, dense = made[:4]
@@ -42,7 +42,7 @@ def test_steps_and_dense_output_are_those_of_scipy(kind):
     assert n >= 3
     t, scale, compared = 0.1, max(1.0, abs(states).max()), 0
     for k in range(n):  # the same step from the same state, whose size is not rejected
-        solver = DOP853(rates, t, y, 0.5, rtol=RTOL, atol=ATOL, first_step=sizes[k])
+        solver = Solver(rates, t, y, 0.5, rtol=RTOL, atol=ATOL, first_step=sizes[k])
         solver.step()
         assert ends[k] == pytest.approx(solver.t, rel=1e-14)
         assert abs(states[k] - solver.y).max() < ROUNDING * scale
@@ -96,7 +96,7 @@ def test_runs_are_those_of_scipy(name, monkeypatch):
     make, q0, options = RUNS[name]
     if options.get("constraints") == "hold":
         options = options | {"constraints": [zveno.simulation.BallJoint("wrist_1_link")]}
-    robot, options = make(), {"duration": 1.5, "rtol": 1e-10} | options
+    robot, options = make(), {"duration": 1.5, "integrator": DOP853(1e-10)} | options
     compiled = simulate(robot, q0, **options)
     assert_same_run(compiled, scipys(monkeypatch, robot, q0, **options), 1e-6, steps=False)
     if name == "events":
@@ -106,7 +106,7 @@ def test_runs_are_those_of_scipy(name, monkeypatch):
 
 
 def test_how_many_steps_a_call_takes_changes_no_bit(monkeypatch):
-    robot, options = zveno.load("chain(3)"), {"duration": 2.0, "rtol": 1e-9}
+    robot, options = zveno.load("chain(3)"), {"duration": 2.0, "integrator": DOP853(1e-9)}
     together = simulate(robot, [0.5, 0.1, -0.4], **options)
     monkeypatch.setattr(dop853_stepper, "BLOCKS", (1,))
     alone = simulate(robot, [0.5, 0.1, -0.4], **options)

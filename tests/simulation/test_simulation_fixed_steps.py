@@ -6,7 +6,7 @@ from runs import COMPILED, assert_same_run, equations_of
 
 import zveno
 from zveno.kernels import _host as host
-from zveno.simulation import Event, Traced, rollout
+from zveno.simulation import RK4, Event, Traced, rollout
 from zveno.simulation.equations import Equations
 from zveno.simulation.integrators import rk4_step
 from zveno.simulation.rates import Rates
@@ -37,7 +37,7 @@ def test_a_call_with_many_steps_is_the_method_step_by_step(kind):
 
 def test_samples_are_some_of_all_steps():
     robot = zveno.load("puma560")
-    options = {"duration": 0.25, "step": 1e-3, "integrator": "rk4"}
+    options = {"duration": 0.25, "integrator": RK4(1e-3)}
     every = simulate(robot, np.zeros(6), **options)
     some = simulate(robot, np.zeros(6), sample_time=0.01, **options)
     assert some.n_steps == every.n_steps == 250
@@ -46,7 +46,7 @@ def test_samples_are_some_of_all_steps():
 
 def test_few_operations_in_a_call_change_nothing(monkeypatch):
     robot = zveno.load("puma560")
-    options = {"duration": 0.05, "step": 1e-3, "integrator": "rk4", "sample_time": 0.025}
+    options = {"duration": 0.05, "integrator": RK4(1e-3), "sample_time": 0.025}
     whole = simulate(robot, np.zeros(6), **options)
     monkeypatch.setattr(rollout, "OPERATIONS_PER_CALL", 1.0)
     seen = []
@@ -72,7 +72,7 @@ def test_events_are_found_in_long_calls_where_they_are_step_by_step(traced, samp
         Event(lambda t, q, v: v[1], "turns", 1, traced=traced),
         Event(lambda t, q, v: t - 2.21, "late", terminal=True, traced=traced),
     ]
-    options = {"duration": 3.0, "step": 2e-3, "integrator": "rk4", "events": events, "sample_time": sample}
+    options = {"duration": 3.0, "integrator": RK4(2e-3), "events": events, "sample_time": sample}
     together = simulate(robot, [0.1, 0.2], **options)
     assert_same_run(together, stepwise(monkeypatch, robot, [0.1, 0.2], **options))
     assert len(together.events) > 5
@@ -83,7 +83,7 @@ def test_events_are_found_in_long_calls_where_they_are_step_by_step(traced, samp
 def test_no_event_is_asked_about_what_lies_beyond_a_terminal_one(traced):
     events = [Event(lambda t, q, v: t - 0.3 + 1e-6, "end", terminal=True, traced=traced)]
     events.append(Event(lambda t, q, v: 1.0 + abs(0.3 - t) if t < 0.302 else np.nan, "nan later"))
-    run = simulate(zveno.load("chain(1)"), [0.1], duration=1.0, integrator="rk4", events=events)
+    run = simulate(zveno.load("chain(1)"), [0.1], duration=1.0, integrator=RK4(), events=events)
     assert "event end" in run.status
 
 

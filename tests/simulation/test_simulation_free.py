@@ -10,7 +10,7 @@ from zveno import simulation
 from zveno.errors import ShapeError, ZvenoError
 from zveno.kernels import ops as zm
 from zveno.robot import Robot
-from zveno.simulation import Event, Traced
+from zveno.simulation import DOP853, RK4, Event, TimeStepping, Traced
 from zveno.simulation.dop853_stepper import Dop853
 from zveno.simulation.simulate import simulate
 from zveno.spatial.rotations import about_axis_by
@@ -29,7 +29,7 @@ def bent(robot):
 
 
 def test_document_002_states(chain):
-    run = simulate(chain, bent(chain), duration=2.0, rtol=1e-11, atol=1e-13, sample_time=1.0)
+    run = simulate(chain, bent(chain), duration=2.0, integrator=DOP853(1e-11, atol=1e-13), sample_time=1.0)
     assert run.energy[0] == pytest.approx(-41.2741518048, abs=1e-10)
     assert run.a[0, :3] == pytest.approx([-67.2059430825, 85.2137212612, -22.832947811], abs=1e-9)
     assert run.q[1, [0, 1, 9]] == pytest.approx([-2.00569708643, -0.0252592468, 0.0066548482], abs=1e-8)
@@ -43,7 +43,7 @@ def test_document_002_energy_drift(chain, rtol, drift):
     """A printed drift of two figures lies in the range that roundings of the start alone bring about."""
     low, high = drift_range(chain, bent(chain), rtol)
     assert 0.95 * low <= drift <= 1.05 * high
-    assert simulate(chain, bent(chain), duration=10.0, rtol=rtol).energy_drift < 2 * drift + 1e-12
+    assert simulate(chain, bent(chain), duration=10.0, integrator=DOP853(rtol)).energy_drift < 2 * drift + 1e-12
 
 
 @pytest.mark.laws
@@ -67,10 +67,10 @@ def test_order_of_fixed_steps():
     """Every joint type with a quaternion moves along; halving the step divides the error by 2⁴."""
     robot = Robot(random_mechanism(3, n=4, kinds=("spherical", "free", "revolute", "universal"), mimic=0.0))
     q, v, _ = random_state(robot.mechanism, 1)
-    exact = simulate(robot, q, 0.5 * v, 0.4, rtol=1e-12, atol=1e-13, sample_time=0.4)
+    exact = simulate(robot, q, 0.5 * v, 0.4, integrator=DOP853(1e-12, atol=1e-13), sample_time=0.4)
     errors = []
     for step in (0.4 / 32, 0.4 / 64, 0.4 / 128):
-        run = simulate(robot, q, 0.5 * v, 0.4, integrator="rk4", step=step)
+        run = simulate(robot, q, 0.5 * v, 0.4, integrator=RK4(step))
         errors.append(np.linalg.norm(robot.difference(exact.q[-1], run.q[-1])))
     measured = np.log2(np.array(errors[:-1]) / errors[1:])
     assert measured == pytest.approx(4, abs=0.35)
@@ -80,8 +80,8 @@ def test_order_of_fixed_steps():
 def test_quaternions_stay_on_the_sphere():
     robot = Robot(random_mechanism(4, n=5, kinds=("free", "spherical", "revolute"), mimic=0.0))
     q, v, _ = random_state(robot.mechanism, 2)
-    for integrator in ("rk4", "dop853"):
-        run = simulate(robot, q, v, 1.0, integrator=integrator)
+    for integrator in (RK4, DOP853):
+        run = simulate(robot, q, v, 1.0, integrator=integrator())
         for name in robot.joint_names:
             part = run.q[:, robot.mechanism.q_slices[name]]
             assert np.max(robot.mechanism.joint(name).type.quaternion_error(part)) < 1e-14
@@ -92,7 +92,7 @@ def test_free_machine_conserves_momentum_and_energy():
     robot = Robot(random_mechanism(9, n=5, mimic=0.0)).with_base("free").with_gravity((0.0, 0.0, 0.0))
     rng = np.random.default_rng(0)
     q = robot.random(rng=rng)
-    run = simulate(robot, q, rng.normal(size=robot.n_v), 2.0, rtol=1e-10)
+    run = simulate(robot, q, rng.normal(size=robot.n_v), 2.0, integrator=DOP853(1e-10))
     momentum = robot.momentum(run.q, run.v)
     assert relative_error(momentum, np.broadcast_to(momentum[0], momentum.shape)) < 1e-8
     assert run.energy_drift < 1e-8
@@ -102,7 +102,7 @@ def test_free_machine_conserves_momentum_and_energy():
 def test_falling_centre_of_mass_is_a_parabola():
     robot = zveno.load("quadruped")
     rng = np.random.default_rng(1)
-    run = simulate(robot, robot.random(rng=rng), 0.5 * rng.normal(size=robot.n_v), 0.5, integrator="rk4")
+    run = simulate(robot, robot.random(rng=rng), 0.5 * rng.normal(size=robot.n_v), 0.5, integrator=RK4())
     c = robot.center_of_mass(run.q)
     p0 = robot.momentum(run.q[0], run.v[0])[:3] / sum(link.inertia[0] for link in robot.mechanism.links)
     t = run.t[:, None]
@@ -113,10 +113,10 @@ def test_batch_equals_singles():
     robot = Robot(random_mechanism(6, n=6, mimic=0.0))
     rng = np.random.default_rng(3)
     q, v = robot.random((2, 3), rng), 0.3 * rng.normal(size=(2, 3, robot.n_v))
-    together = simulate(robot, q, v, 0.1, integrator="rk4", sample_time=0.02)
+    together = simulate(robot, q, v, 0.1, integrator=RK4(), sample_time=0.02)
     assert together.q.shape == (2, 3, 6, robot.n_q)
     for i in np.ndindex(2, 3):
-        alone = simulate(robot, q[i], v[i], 0.1, integrator="rk4", sample_time=0.02)
+        alone = simulate(robot, q[i], v[i], 0.1, integrator=RK4(), sample_time=0.02)
         for key in ("q", "v", "a", "kinetic", "potential"):
             assert relative_error(getattr(together, key)[i], getattr(alone, key)) < 1e-12
 
@@ -124,8 +124,8 @@ def test_batch_equals_singles():
 def test_chained_steps_equal_single_steps():
     """Where several steps are chained in one kernel the samples are the same."""
     robot = zveno.load("chain(2)")
-    fine = simulate(robot, [0.3, 0.2], duration=0.2, integrator="rk4", step=1e-2)
-    coarse = simulate(robot, [0.3, 0.2], duration=0.2, integrator="rk4", step=1e-2, sample_time=4e-2)
+    fine = simulate(robot, [0.3, 0.2], duration=0.2, integrator=RK4(1e-2))
+    coarse = simulate(robot, [0.3, 0.2], duration=0.2, integrator=RK4(1e-2), sample_time=4e-2)
     assert relative_error(fine.q[::4], coarse.q) < 1e-13
 
 
@@ -139,7 +139,7 @@ def test_moving_base_equals_the_same_robot_on_prescribed_joints():
             np.array([0.2 * zm.sin(3.0 * t), 0.0, 0.1 * t]),
         )
 
-    run = simulate(robot, robot.neutral(), duration=0.6, base_motion=pose, rtol=1e-10)
+    run = simulate(robot, robot.neutral(), duration=0.6, base_motion=pose, integrator=DOP853(1e-10))
     # The same motion of a free base, its acceleration prescribed: accelerations of the joints agree.
     free = robot.with_base("free")
     k = 300
@@ -166,13 +166,13 @@ def test_moving_base_equals_the_same_robot_on_prescribed_joints():
     assert abs(run.a[k]).max() > 0.1
 
 
-@pytest.mark.parametrize("integrator", ["dop853", "rk4"])
+@pytest.mark.parametrize("integrator", [DOP853, RK4])
 def test_user_events_are_located(chain, integrator):
     run = simulate(
         chain,
         bent(chain),
         duration=2.0,
-        integrator=integrator,
+        integrator=integrator(),
         sample_time=0.4,
         events=[
             Event(lambda t, q, v: v[0], "turns", direction=1),
@@ -184,7 +184,7 @@ def test_user_events_are_located(chain, integrator):
     assert "event end" in run.status
     assert run.t[-1] == pytest.approx(1.5)
     turn = next(one for one in run.events if one.name == "turns")
-    exact = simulate(chain, bent(chain), duration=turn.t, rtol=1e-10)
+    exact = simulate(chain, bent(chain), duration=turn.t, integrator=DOP853(1e-10))
     assert abs(exact.v[-1, 0]) < 1e-4
 
 
@@ -196,9 +196,9 @@ def test_traced_controller_equals_called_one():
         return -5.0 * q - 0.05 * v + 3.0 * zm.sin(4.0 * t)
 
     results = [
-        simulate(robot, q, duration=0.3, control=control, integrator=integrator)
+        simulate(robot, q, duration=0.3, control=control, integrator=integrator())
         for control in (law, Traced(law))
-        for integrator in ("rk4", "dop853")
+        for integrator in (RK4, DOP853)
     ]
     for run in results[1:]:
         assert relative_error(run.q[-1], results[0].q[-1]) < 1e-6
@@ -211,7 +211,7 @@ def test_traced_controller_equals_called_one():
 def test_energy_balance_counts_friction():
     robot = Robot(random_mechanism(11, n=4, kinds=("revolute",), drives=True, mimic=0.0))
     q, v, _ = random_state(robot.mechanism, 3)
-    run = simulate(robot, q, v, 0.5, joint_friction=True, rtol=1e-8, control=lambda t, q, v: -v)
+    run = simulate(robot, q, v, 0.5, joint_friction=True, integrator=DOP853(1e-8), control=lambda t, q, v: -v)
     assert run.energy_drift < 1e-6 * abs(run.work).max() + 1e-8
     assert run.work[-1] < 0
 
@@ -228,16 +228,21 @@ def test_bad_states_and_times(chain):
     for name, value in (
         ("duration", -1.0),
         ("duration", np.nan),
-        ("step", 0.0),
         ("sample_time", -1.0),
-        ("rtol", 0.0),
+        ("integrator", "euler"),
     ):
         with pytest.raises(ZvenoError, match=name):
             simulate(chain, q, **{"duration": 1.0, name: value})
-    with pytest.raises(ZvenoError, match="integrator"):
-        simulate(chain, q, integrator="euler")
+    for kind, options in (
+        (RK4, {"step": 0.0}),
+        (DOP853, {"rtol": 0.0}),
+        (DOP853, {"atol": -1.0}),
+        (TimeStepping, {"step": np.nan}),
+    ):
+        with pytest.raises(ZvenoError, match=next(iter(options))):
+            kind(**options)
     with pytest.raises(ZvenoError, match="one state"):
-        simulate(chain, np.stack([q, q]), integrator="dop853")
+        simulate(chain, np.stack([q, q]), integrator=DOP853())
     robot = zveno.load("quadruped")
     with pytest.raises(ShapeError, match="must have unit length"):
         simulate(robot, np.where(np.arange(robot.n_q) == 3, 1.1, robot.neutral()))
@@ -249,8 +254,8 @@ def test_massless_machines_are_refused():
 
 
 def test_zero_duration_is_one_sample(chain):
-    for integrator in ("rk4", "dop853"):
-        run = simulate(chain, bent(chain), duration=0.0, integrator=integrator)
+    for integrator in (RK4, DOP853):
+        run = simulate(chain, bent(chain), duration=0.0, integrator=integrator())
         assert run.t.tolist() == [0.0]
         assert run.finished
         assert "zero duration" in run.status
@@ -262,8 +267,8 @@ def test_control_that_is_not_a_number_stops_the_run(chain):
         tau[4] = np.nan if t > 0.25 else 0.1
         return tau
 
-    for integrator in ("rk4", "dop853"):
-        run = simulate(chain, bent(chain), duration=1.0, control=control, integrator=integrator)
+    for integrator in (RK4, DOP853):
+        run = simulate(chain, bent(chain), duration=1.0, control=control, integrator=integrator())
         assert not run.finished
         assert "joint5" in run.status
         assert "t = 0.2" in run.status or "t = 0.3" in run.status
@@ -274,7 +279,7 @@ def test_control_that_is_not_a_number_stops_the_run(chain):
 
 
 def test_exploding_step_keeps_what_was_computed(chain):
-    run = simulate(chain, bent(chain), 1e3 * np.ones(10), duration=5.0, integrator="rk4", step=0.05)
+    run = simulate(chain, bent(chain), 1e3 * np.ones(10), duration=5.0, integrator=RK4(0.05))
     assert not run.finished
     assert "the step is too large" in run.status
     assert 1 <= len(run.t) < 101
@@ -282,7 +287,7 @@ def test_exploding_step_keeps_what_was_computed(chain):
     two = zveno.load("chain(2)")
     v = np.zeros((3, 2))
     v[1] = 1e3
-    runs = simulate(two, np.zeros((3, 2)), v, duration=0.5, integrator="rk4", step=0.02)
+    runs = simulate(two, np.zeros((3, 2)), v, duration=0.5, integrator=RK4(0.02))
     assert "1 of 3 runs" in runs.status
     assert np.isfinite(runs.q[[0, 2]]).all()
 

@@ -6,7 +6,7 @@ import pytest
 import zveno
 from zveno.kernels import builder as build
 from zveno.kernels import compile as door
-from zveno.simulation import PD, PointOnPlane, Weld
+from zveno.simulation import DOP853, PD, RK4, PointOnPlane, Weld
 from zveno.simulation import equations as equations_module
 from zveno.simulation.controllers import as_control
 from zveno.simulation.equations import Equations
@@ -26,11 +26,11 @@ RUNS = {
 
 
 @pytest.mark.laws
-@pytest.mark.parametrize("integrator", ["dop853", "rk4"])
+@pytest.mark.parametrize("integrator", [DOP853, RK4])
 @pytest.mark.parametrize("name", RUNS)
 def test_a_second_run_traces_nothing(name, integrator, monkeypatch):
     """Another robot of the same model, and other numbers where they are inputs."""
-    options = {"duration": 0.01, "step": 1e-3, "integrator": integrator} | RUNS[name]
+    options = {"duration": 0.01, "integrator": integrator()} | RUNS[name]
     first = simulate(_robot(), np.zeros(6), **options)
 
     def refuse(*arguments, **keywords):

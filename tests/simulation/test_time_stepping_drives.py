@@ -8,6 +8,7 @@ from stepped import G, stepped
 import zveno
 from zveno import simulation
 from zveno.mechanism import Drive, Joint, Link, Revolute, assemble
+from zveno.simulation import RK4
 from zveno.simulation.controllers import as_control
 from zveno.simulation.equations import Equations
 from zveno.simulation.start import initial_state
@@ -54,7 +55,7 @@ def test_a_lagging_drive_gives_the_torques_of_the_methods_of_order_four():
     robot, drive = wheel(), simulation.ServoDrive(lag=0.05)
     options = {"drive": drive, "control": [0.3], "tau0": [0.1]}
     run = stepped(robot, [0.0], duration=0.5, **options)
-    exact = robot.simulate([0.0], duration=0.5, integrator="rk4", **options)
+    exact = robot.simulate([0.0], duration=0.5, integrator=RK4(), **options)
     assert abs(run.v - exact.v).max() < 2 * STEP * abs(exact.a).max()
     assert abs(run.drive_states - exact.drive_states).max() < 1e-9
     assert run.drive_state_names == exact.drive_state_names

@@ -12,6 +12,7 @@ import zveno
 from zveno import simulation
 from zveno.errors import ModelError
 from zveno.geometry.distances import touches_of_pair
+from zveno.simulation import DOP853, RK4, TimeStepping
 from zveno.spatial.transforms import transform
 
 HOLES = np.zeros((3, 4))
@@ -56,7 +57,7 @@ HOLES[1, 2] = np.nan
 )
 def test_bad_contacts_are_refused(contact, says):
     with pytest.raises(zveno.ZvenoError, match=says):
-        box().simulate([0, 0, 1, 1, 0, 0, 0], constraints=[contact], integrator="time-stepping")
+        box().simulate([0, 0, 1, 1, 0, 0, 0], constraints=[contact], integrator=TimeStepping())
 
 
 HEIGHT = simulation.Event(lambda t, q, v: q[2], "down")
@@ -66,13 +67,13 @@ POINT = simulation.Contact("b", friction=0.5)
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"constraints": [POINT], "integrator": "rk4"}, "contact Contact.b.: rk4 has no contacts"),
-        ({"constraints": [POINT], "integrator": "dop853"}, "contact Contact.b.: dop853 has no contacts"),
-        ({"joint_limits": True, "integrator": "rk4"}, "joint_limits: rk4 does not stop joints"),
-        ({"joint_limits": True, "integrator": "dop853"}, "joint_limits: dop853 does not stop joints"),
+        ({"constraints": [POINT], "integrator": RK4()}, "contact Contact.b.: rk4 has no contacts"),
+        ({"constraints": [POINT], "integrator": DOP853()}, "contact Contact.b.: dop853 has no contacts"),
+        ({"joint_limits": True, "integrator": RK4()}, "joint_limits: rk4 does not stop joints"),
+        ({"joint_limits": True, "integrator": DOP853()}, "joint_limits: dop853 does not stop joints"),
         ({"constraints": [POINT], "events": [HEIGHT]}, "events: contacts cannot be combined with events"),
         ({"joint_limits": True, "events": [HEIGHT]}, "events: joint limits cannot be combined with events"),
-        ({"integrator": "time-stepping", "events": [HEIGHT]}, "events: time stepping cannot be combined"),
+        ({"integrator": TimeStepping(), "events": [HEIGHT]}, "events: time stepping cannot be combined"),
         ({"constraints": [POINT], "base_motion": lambda t: np.eye(4)}, "base_motion: contacts cannot be combined"),
         ({"joint_limits": True, "projection": True}, "projection: joint limits cannot be combined"),
     ],
@@ -80,7 +81,7 @@ POINT = simulation.Contact("b", friction=0.5)
 def test_what_needs_another_integrator_is_refused(options, says):
     with pytest.raises(zveno.ZvenoError, match=says) as caught:
         box().simulate([0, 0, 1, 1, 0, 0, 0], **options)
-    assert "time-stepping" in str(caught.value) or "Leave out" in str(caught.value)
+    assert "TimeStepping" in str(caught.value) or "Leave out" in str(caught.value)
 
 
 def test_functions_of_constraints_refuse_contacts():
@@ -106,13 +107,13 @@ def test_contacts_and_limits_choose_time_stepping():
 
 def test_a_control_that_fails_is_named():
     run = box().simulate(
-        [0, 0, 1, 1, 0, 0, 0], control=lambda t, q, v: np.full(6, np.nan), integrator="time-stepping"
+        [0, 0, 1, 1, 0, 0, 0], control=lambda t, q, v: np.full(6, np.nan), integrator=TimeStepping()
     )
     assert "nan for joint f" in run.status
 
 
 def test_a_step_that_is_too_large_is_said():
-    run = box().simulate([0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 1e4, 0, 0], 1.0, step=0.01, integrator="time-stepping")
+    run = box().simulate([0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 1e4, 0, 0], 1.0, integrator=TimeStepping(0.01))
     assert not run.finished
     assert "too large" in run.status
 

@@ -7,6 +7,7 @@ from stepped import SIZE, G, box, stack
 
 import zveno
 from zveno import simulation
+from zveno.simulation import TimeStepping
 from zveno.simulation.time_stepping import stepping as parts_of_steps
 from zveno.simulation.time_stepping.parts import stepping_of
 from zveno.simulation.time_stepping.sharing import combined
@@ -68,7 +69,7 @@ def test_forces_of_bipeds_that_land_on_eight_corners_are_found():
     q[2] += 0.005 - robot.frame_poses(q, frames=["left_foot", "right_foot"])[:, 2, 3].min()
     v = 0.1 * np.random.default_rng(0).normal(size=(128, robot.n_v))
     hold = simulation.PD(q, 800.0, 20.0, gravity=False)
-    options = {"control": hold, "constraints": soles, "integrator": "time-stepping", "progress": False}
+    options = {"control": hold, "constraints": soles, "integrator": TimeStepping(), "progress": False}
     run = robot.simulate(np.tile(q, (128, 1)), v, 0.05, sample_time=0.05, **options)
     assert run.residual is not None
     assert run.residual.max() <= MOST_LEFT
@@ -82,9 +83,7 @@ def test_a_run_that_says_nothing_creeps_slower_than_an_impact(masses, monkeypatc
     said = []
     for tolerance in np.geomspace(1e-5, 0.3, 10):
         monkeypatch.setattr(parts_of_steps, "TOLERANCE", float(tolerance))
-        run = robot.simulate(
-            q, None, 0.1, integrator="time-stepping", constraints=contacts, step=STEP, sample_time=STEP
-        )
+        run = robot.simulate(q, None, 0.1, integrator=TimeStepping(STEP), constraints=contacts, sample_time=STEP)
         said.append("off by" in run.status)
         creeps = abs(run.v[1:]).max()
         assert said[-1] or creeps < BOUNCE * G * STEP, (tolerance, creeps / (G * STEP))

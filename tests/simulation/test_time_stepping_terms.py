@@ -11,6 +11,7 @@ from tiers import few
 from zveno.errors import ZvenoError
 from zveno.mechanism import Drive, Joint, Limits, Link, Mimic, Prismatic, Revolute, Spring, Universal, assemble
 from zveno.mechanism.edit import rebuilt
+from zveno.simulation import DOP853, TimeStepping
 from zveno.simulation.simulate import simulate
 from zveno.spatial import inertia
 
@@ -46,10 +47,10 @@ def test_the_motion_comes_to_that_of_dop853(seed):
     q, v, _ = random_state(robot.mechanism, seed)
     v = 1.5 * np.sign(v) + v  # away from zero, where dop853 smooths Coulomb's friction
     options = {"duration": 0.04, "joint_friction": True, "sample_time": 0.04}
-    right = simulate(robot, q, v, rtol=1e-10, **options)
+    right = simulate(robot, q, v, integrator=DOP853(1e-10), **options)
     errors = []
     for step in (2e-3, 1e-3, 5e-4):
-        run = simulate(robot, q, v, integrator="time-stepping", step=step, **options)
+        run = simulate(robot, q, v, integrator=TimeStepping(step), **options)
         moved = robot.difference(right.q[-1], run.q[-1])
         errors.append(max(abs(moved).max(), 0.04 * abs(run.v[-1] - right.v[-1]).max()))
     assert errors[1] < 0.7 * errors[0] + 1e-7
@@ -111,7 +112,7 @@ def test_cases_from_outside():
             Joint("y", "w", "b", Revolute((0, 0, 1)), mimic=Mimic("x", -2.0), drive=Drive(**friction)),
         ]
         robot = zveno.Robot(assemble("gear", [Link("w"), *bodies], joints))
-        run = simulate(robot, [0.0], [3.0], 1.0, joint_friction=True, integrator="time-stepping", sample_time=0.1)
+        run = simulate(robot, [0.0], [3.0], 1.0, joint_friction=True, integrator=TimeStepping(), sample_time=0.1)
         assert run.v[-1, 0] == pytest.approx(end, rel=2e-3)  # 0.5 v' = −0.4, or −0.8 v; first order in 1 ms
     limits = Limits(np.array([-0.2, -0.3]), np.array([0.2, 0.3]))
     swinging = Link("b", inertia.parameters(1.0, np.array([0.0, 0.0, -0.3]), 0.01 * np.eye(3)))

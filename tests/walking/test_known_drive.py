@@ -7,6 +7,7 @@ import pytest
 
 import zveno
 from zveno import simulation
+from zveno.simulation import RK4
 from zveno.walking.machine import known_drive
 
 SHARE = 0.05
@@ -41,8 +42,7 @@ def test_a_constant_command_accelerates_the_joint_as_if_it_were_heavier(change):
         duration=seconds,
         control=simulation.Traced(lambda t, q, v: np.array([torque])),
         drive=drive,
-        integrator="rk4",
-        step=1e-4,
+        integrator=RK4(1e-4),
     )
     late = run.t > 0.5 * seconds  # the valve has settled
     slope = np.polyfit(run.t[late], run.v[late, 0], 1)[0]

@@ -80,6 +80,7 @@ def simulate(
     from ..errors import ZvenoError
     from ..robot import Robot
     from ..simulation import PD
+    from ..simulation.integrators import DOP853, RK4, TimeStepping
     from ..simulation.simulate import simulate as run
     from .configuration import parsed_velocities
     from .model import constraints_of, given, loaded
@@ -109,6 +110,12 @@ def simulate(
     adaptive = integrator == "dop853" or (integrator == "default" and not joint_limits)
     unused({"step": step if adaptive else None}, "add --integrator rk4")
     unused({"rtol": None if adaptive else rtol}, "use --integrator dop853")
+    method: RK4 | DOP853 | TimeStepping
+    if adaptive:
+        method = DOP853() if rtol is None else DOP853(rtol)
+    else:
+        kind = RK4 if integrator == "rk4" else TimeStepping
+        method = kind() if step is None else kind(step)
     start = given(mechanism, q0, model)
     law = None
     if control == "hold":
@@ -122,9 +129,7 @@ def simulate(
         1.0 if duration is None else duration,
         control=law,
         constraints=constraints_of(held),
-        integrator=None if integrator == "default" else integrator,
-        step=1e-3 if step is None else step,
-        rtol=1e-6 if rtol is None else rtol,
+        integrator=method,
         sample_time=sample_time,
         joint_friction=joint_friction,
         joint_limits=joint_limits,

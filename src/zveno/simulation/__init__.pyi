@@ -12,12 +12,10 @@ from .constraints import Constraint as Constraint
 from .constraints import Distance as Distance
 from .constraints import Hinge as Hinge
 from .constraints import JointMotion as JointMotion
-from .constraints import LoopClosure as LoopClosure
 from .constraints import PointOnPlane as PointOnPlane
 from .constraints import Weld as Weld
 from .controllers import PD as PD
 from .controllers import ComputedTorque as ComputedTorque
-from .controllers import Constant as Constant
 from .controllers import Control as Control
 from .controllers import Recorded as Recorded
 from .controllers import Traced as Traced
@@ -37,6 +35,9 @@ from .hydraulics.parts import HydraulicSupply as HydraulicSupply
 from .hydraulics.parts import ServoValve as ServoValve
 from .impacts import Impact as Impact
 from .impacts import impact as impact
+from .integrators import DOP853 as DOP853
+from .integrators import RK4 as RK4
+from .integrators import TimeStepping as TimeStepping
 from .quickest_motion import point_to_point as point_to_point
 from .time_stepping.contact import Contact as Contact
 from .trajectory import EventRecord as EventRecord

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ShapeError, ZvenoError
+from ..mechanism import Loop
 from ..mechanism.unit_quaternions import refuse_unnormalized
 from ..robot_functions import RobotFunctions
-from .constraints import Constraint, LoopClosure
+from .constraints import Constraint, LoopClosure, as_constraint
 from .equations import Equations
 from .events import Event
-from .integrators import DOP853, RK4, TIME_STEPPING
+from .integrators import DOP853, Integrator, TimeStepping
 from .rates import refuse_infinite
 from .time_stepping.contact import Contact
 
@@ -76,12 +77,10 @@ MOST_NUMBERS = 2**30
 """Largest number of values in the samples of one call, 8 GB."""
 
 
-def check_times(duration: float, step: float, sample: float | None, rtol: float, n_states: int) -> None:
-    """Refuse invalid times and tolerances, and samples beyond `MOST_NUMBERS`; a sample holds `n_states` numbers."""
+def check_times(duration: float, sample: float | None, n_states: int) -> None:
+    """Refuse invalid times, and samples beyond `MOST_NUMBERS`; a sample holds `n_states` numbers."""
     if not (np.isfinite(duration) and duration >= 0):
         raise ZvenoError(f"is {duration}", element="duration", remedy="Give seconds, 0 or more")
-    if not (np.isfinite(step) and step > 0):
-        raise ZvenoError(f"is {step}", element="step", remedy="Give seconds, more than 0")
     if sample is not None and not (np.isfinite(sample) and sample > 0):
         raise ZvenoError(f"is {sample}", element="sample_time", remedy="Give seconds, more than 0")
     if sample is not None and duration / sample * n_states > MOST_NUMBERS:
@@ -90,12 +89,10 @@ def check_times(duration: float, step: float, sample: float | None, rtol: float,
             element="sample_time",
             remedy="Give a larger sample_time=, or fewer states at a time",
         )
-    if not 1e-14 < rtol < 1:
-        raise ZvenoError(f"is {rtol}", element="rtol", remedy="Give a relative tolerance, for example 1e-6")
 
 
 def check_method(
-    method: str,
+    integrator: Integrator,
     single: bool,
     constraints: Sequence[Any],
     limits: bool,
@@ -106,29 +103,29 @@ def check_method(
 ) -> None:
     """Refuse options that the integrator, or a batch, does not support."""
     contacts = [each for each in constraints if isinstance(each, Contact)]
-    if method == TIME_STEPPING:
+    if isinstance(integrator, TimeStepping):
         needed = "contacts" if contacts else "joint limits" if limits else "time stepping"
         for option, given in {"events": events, "projection": projection, "base_motion": moving_base}.items():
             if given:
                 raise ZvenoError(
                     f"{needed} cannot be combined with {option}: time stepping has no {option}",
                     element=option,
-                    remedy=f"Leave out {option}, or leave out {needed} and use {RK4} or {DOP853}",
+                    remedy=f"Leave out {option}, or leave out {needed} and use RK4 or DOP853",
                 )
         return
     if contacts:
-        refuse_contact(contacts[0], f"{method} has no contacts")
+        refuse_contact(contacts[0], f"{integrator.name} has no contacts")
     if limits:
         raise ZvenoError(
-            f"{method} does not stop joints at the ends of their ranges",
+            f"{integrator.name} does not stop joints at the ends of their ranges",
             element="joint_limits",
-            remedy=f'Use integrator="{TIME_STEPPING}", or joint_limits=False',
+            remedy="Use integrator=TimeStepping(), or joint_limits=False",
         )
-    if not single and method == DOP853:
+    if not single and isinstance(integrator, DOP853):
         raise ZvenoError(
-            f"q0 is a batch, and {method} takes the steps of one state",
+            f"q0 is a batch, and {integrator.name} takes the steps of one state",
             element="integrator",
-            remedy=f"Use {RK4}, or simulate one state at a time",
+            remedy="Use RK4, or simulate one state at a time",
         )
     if not single and projection:
         raise ZvenoError(
@@ -139,13 +136,14 @@ def check_method(
 
 
 def checked_constraints(
-    robot: RobotFunctions, constraints: Sequence[Constraint | Contact]
+    robot: RobotFunctions, constraints: Sequence[Constraint | Contact | Loop]
 ) -> tuple[Constraint | Contact, ...]:
     """Return the robot's loop closures and the constraints.
 
     A closure that is given for the frames of a loop stands for it. Constraints are refused if they do not fit the
     robot or share a name.
     """
+    constraints = [as_constraint(constraint) for constraint in constraints]
     for constraint in constraints:
         if not isinstance(constraint, Constraint | Contact):
             raise ModelError(f"{constraint!r} is not a constraint", element="constraints")
@@ -162,7 +160,7 @@ def checked_constraints(
 
 
 def bilateral_constraints(
-    robot: RobotFunctions, constraints: Sequence[Constraint | Contact]
+    robot: RobotFunctions, constraints: Sequence[Constraint | Contact | Loop]
 ) -> tuple[Constraint, ...]:
     """Return the bilateral constraints of `checked_constraints`; refuse contacts."""
     held: list[Constraint] = []
@@ -178,5 +176,5 @@ def refuse_contact(contact: Contact, problem: str) -> NoReturn:
     raise ModelError(
         problem,
         element=f"contact {contact.label}",
-        remedy=f'Use simulate(integrator="{TIME_STEPPING}"), or BallJoint for a foot that stays',
+        remedy="Use simulate(integrator=TimeStepping()), or BallJoint for a foot that stays",
     )

@@ -170,13 +170,17 @@ class Weld(_Placement):
 
 @dataclass(frozen=True, eq=False)
 class LoopClosure(_Placement):
-    """Loop closure by any joint: the directions `locked` are removed, in B's axes, as in `Loop`.
+    """Constraint of a `Loop`: the directions `locked` are removed, in B's axes.
 
-    The loops of a mechanism are closed without it; this class closes another one. The reaction along "x", "y"
-    and "z" is the force on A.
+    The reaction along "x", "y" and "z" is the force on A.
     """
 
     locked: tuple[str, ...] = DIRECTIONS
+
+    @property
+    def label(self) -> str:
+        """Name in reports."""
+        return f"Loop({self.frame}, {self.other})"
 
     @property
     def size(self) -> int:
@@ -362,3 +366,8 @@ def _vector(value, constraint: Constraint) -> np.ndarray:
     if array.shape != (3,) or not np.isfinite(array).all():
         raise ShapeError("the point is not three finite numbers", element=f"constraint {constraint.label}")
     return array
+
+
+def as_constraint(constraint: Any) -> Any:
+    """Return the constraint of a `Loop`, and anything else as it is."""
+    return LoopClosure.of(constraint) if isinstance(constraint, Loop) else constraint

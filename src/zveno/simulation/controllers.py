@@ -49,7 +49,7 @@ def as_control(control: Any, mechanism: Mechanism) -> Control | None:
         return control.prepared(mechanism)
     if callable(control):
         return Called(control)
-    return Constant(mechanism.checked_v(control, "control")).prepared(mechanism)
+    return ConstantTorque(mechanism.checked_v(control, "control")).prepared(mechanism)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class Traced(Control):
 
 
 @dataclass(frozen=True, eq=False)
-class Constant(Control):
+class ConstantTorque(Control):
     """Constant torques, (n_v,)."""
 
     tau: Any
@@ -103,7 +103,7 @@ class Constant(Control):
         """Return the torques."""
         return np.array(self.tau)
 
-    def prepared(self, mechanism: Mechanism) -> Constant:
+    def prepared(self, mechanism: Mechanism) -> ConstantTorque:
         """Return the controller with checked shape."""
         tau = mechanism.checked_v(self.tau, "control")
         if tau.ndim != 1 or not np.isfinite(tau).all():
@@ -112,7 +112,7 @@ class Constant(Control):
                 element="control",
                 remedy="Use Recorded for torques over time, or a function of (t, q, v)",
             )
-        return Constant(refuse_passive(mechanism, tau))
+        return ConstantTorque(refuse_passive(mechanism, tau))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from .events import States
 from .inputs import QUALITY
-from .integrators import Method, normalized
+from .integrators import DOP853, normalized
 from .rates import Rates, Stopped
 from .statuses import FINISHED
 from .stops import SAME_TIME
@@ -73,12 +73,12 @@ class Dop853:
     rates: Rates
     y: np.ndarray
 
-    def __init__(self, rates: Rates, y0: np.ndarray, t_end: float, method: Method):
+    def __init__(self, rates: Rates, y0: np.ndarray, t_end: float, method: DOP853):
         longest = method.max_step
         if rates.c is not None and rates.c[0] > 0.0:
             longest = min(longest, STABLE / float(rates.c[0]))
         self.rates, self.t, self.y = rates, 0.0, y0
-        self._limits = np.array([t_end, method.rtol, method.atol, longest])
+        self._limits = np.array([t_end, method.rtol, method.absolute_tolerance, longest])
         self._block = -1
         self._solver: Any = None
         self._first: float | None = None
@@ -92,10 +92,10 @@ class Dop853:
         return runs
 
     def _begin(self) -> None:
-        from scipy.integrate import DOP853
+        from scipy.integrate import DOP853 as Solver
 
         t_end, rtol, atol, longest = self._limits.tolist()
-        self._solver = DOP853(self._finite_rate, self.t, self.y, t_end, longest, rtol, atol, first_step=self._first)
+        self._solver = Solver(self._finite_rate, self.t, self.y, t_end, longest, rtol, atol, first_step=self._first)
         self._rate, self._size = np.array(self._solver.f), float(self._solver.h_abs)
 
     def advance(self, alone: bool) -> tuple[DensePiece, str]:

@@ -13,13 +13,14 @@ from ..algorithms import constraints as algebra
 from ..errors import ModelError
 from ..io.results import registered
 from ..loops.selection import selection
+from ..mechanism import Loop
 from ..programs import has_many_bodies
 from ..report.description import Description
 from ..report.result import Result
 from ..robot_functions import RobotFunctions
 from . import _large_trees
 from .checks import bilateral_constraints
-from .constraints import Constraint
+from .constraints import Constraint, as_constraint
 from .controllers import as_control
 from .equations import Equations
 from .inputs import QUALITY, Inputs
@@ -99,7 +100,7 @@ def constrained_dynamics(
     q: ArrayLike,
     v: ArrayLike,
     tau: ArrayLike,
-    constraints: Sequence[Constraint],
+    constraints: Sequence[Constraint | Loop],
     *,
     t: float = 0.0,
     stabilization: float = 0.0,
@@ -139,7 +140,7 @@ def constrained_dynamics(
 
 
 def evaluate_constraints(
-    robot: RobotFunctions, q: ArrayLike, v: ArrayLike, constraints: Sequence[Constraint], t: float = 0.0
+    robot: RobotFunctions, q: ArrayLike, v: ArrayLike, constraints: Sequence[Constraint | Loop], t: float = 0.0
 ) -> algebra.Rows:
     """Return values, Jacobian J (m, n_v) and bias P (m,) of constraints at one state (n_q,), (n_v,).
 
@@ -185,7 +186,8 @@ def _repaired(solution: ConstrainedMotion, equations: Equations, t, k, q, v, tau
 class _Hashed:
     """Constraint that compares equal to others with the same compiled equations and anchors."""
 
-    def __init__(self, constraint: Constraint | Contact):
+    def __init__(self, constraint: Constraint | Contact | Loop):
+        constraint = as_constraint(constraint)
         if not isinstance(constraint, Constraint | Contact):
             raise ModelError(f"{constraint!r} is not a constraint", element="constraints")
         self.constraint = constraint
@@ -205,7 +207,7 @@ class _Hashed:
 
 @lru_cache(maxsize=32)
 def equations_of(
-    robot: RobotFunctions, constraints: tuple[Constraint, ...], friction: bool
+    robot: RobotFunctions, constraints: tuple[Constraint | Loop, ...], friction: bool
 ) -> tuple[Equations, tuple[np.ndarray, ...]]:
     """Return the equations, looked up by object identity first and then by value, and the given anchors."""
     equations = _commanded_equations(robot, tuple(_Hashed(constraint) for constraint in constraints), friction)

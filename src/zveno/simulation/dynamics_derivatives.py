@@ -27,6 +27,7 @@ from ..kernels.derivatives import jacobian
 from ..kernels.kernel import Kernel
 from ..kernels.program import Program
 from ..kernels.trace import call, trace
+from ..mechanism import Loop
 from ..robot_functions import RobotFunctions
 from .constraints import Constraint
 from .dynamics import constrained_dynamics, equations_of, is_open
@@ -56,7 +57,7 @@ def constrained_dynamics_derivatives(
     q: ArrayLike,
     v: ArrayLike,
     tau: ArrayLike,
-    constraints: Sequence[Constraint],
+    constraints: Sequence[Constraint | Loop],
     *,
     t: float = 0.0,
     stabilization: float = 0.0,

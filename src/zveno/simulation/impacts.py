@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..mechanism import Loop
 from ..robot_functions import RobotFunctions
 from .checks import checked_state
 from .constraints import Constraint
@@ -26,7 +27,7 @@ class Impact(NamedTuple):
     """change of the kinetic energy, (...,), J; negative, or zero where nothing jumps"""
 
 
-def impact(robot: RobotFunctions, q: ArrayLike, v: ArrayLike, constraints: Sequence[Constraint]) -> Impact:
+def impact(robot: RobotFunctions, q: ArrayLike, v: ArrayLike, constraints: Sequence[Constraint | Loop]) -> Impact:
     """Compute velocities after constraints have closed: M (v⁺ − v⁻) = Jᵀ Λ with J v⁺ = 0.
 
     Redundant rows are solved in least squares, with impulses of least norm. Contacts, which may let go, are not

@@ -13,6 +13,8 @@ from .redundancy import least_squares, named
 
 POSITION_TOLERANCE = 1e-11
 """Violation, m or rad, at which a projection has converged."""
+MAX_PROJECTION = 0.1
+"""Largest correction of an initial state, rad or m."""
 
 
 class Projection(NamedTuple):
@@ -56,8 +58,8 @@ def project(equations: Equations, t: float, y: np.ndarray, inputs: Inputs, itera
     return Projection(y, moved, float(left.max(initial=0.0)), at_fault)
 
 
-def project_start(equations: Equations, t: float, y: np.ndarray, inputs: Inputs, far: float) -> Projection:
-    """Project the initial state; raise an error if that fails or moves it by more than `far`."""
+def project_start(equations: Equations, t: float, y: np.ndarray, inputs: Inputs) -> Projection:
+    """Project the initial state; raise an error if that fails or moves it by more than `MAX_PROJECTION`."""
     state = project(equations, t, y, inputs)
     if state.at_fault:
         raise ZvenoError(
@@ -65,10 +67,10 @@ def project_start(equations: Equations, t: float, y: np.ndarray, inputs: Inputs,
             element=", ".join(state.at_fault),
             remedy="They contradict one another, or are out of reach; leave one out or move the start",
         )
-    if state.moved > far:
+    if state.moved > MAX_PROJECTION:
         raise ZvenoError(
-            f"the initial state is {state.moved:.3g} rad or m away from the constraints, more than {far:g}",
+            f"the initial state is {state.moved:.3g} rad or m from the constraints, more than {MAX_PROJECTION:g}",
             element="q0",
-            remedy="Start nearer, or allow it with max_projection=",
+            remedy="Start nearer",
         )
     return state

@@ -14,7 +14,7 @@ from .checks import check_mass
 from .dop853_stepper import Dop853
 from .equations import Equations
 from .events import Event
-from .integrators import DOP853, RK4, Method, steps_in
+from .integrators import DOP853, Integrator, steps_in
 from .projection import project
 from .rates import Rates, Stopped
 from .results import sane, sane_samples, stops_of, trajectory
@@ -41,25 +41,24 @@ FINE = 20_000
 def continuous_run(
     parts: tuple[Any, ...],
     state: tuple[np.ndarray, np.ndarray, ArrayLike | None],
-    method: Method,
+    method: Integrator,
     times: np.ndarray,
     events: Sequence[Event],
     projection: bool,
-    rates: tuple[float, float],
+    stabilization: float,
     progress: Callable[[float], None],
     **facts: Any,
 ) -> Trajectory:
     """Compute the trajectory from q0, v0 and the drives' torques, sampled at the times (n,); see `simulate`.
 
-    `parts` are those of `Equations`, `rates` the rate of stabilisation and how far the start may be moved.
+    `parts` are those of `Equations`.
     """
     equations = Equations(*parts)
-    stabilization, max_projection = rates
     y0 = initial_state(equations, *state)
-    start = start_of_run(equations, y0, method.stabilization(stabilization), max_projection)
+    start = start_of_run(equations, y0, method.stabilization(stabilization))
     check_mass(equations, start.y)
     run = integrated(equations, start, method, times, events, projection, progress)
-    good = sane_samples(equations, run.Y, method.fixed_step)
+    good = sane_samples(equations, run.Y, method.step)
     times, n = run.times[: run.Y.shape[-2]], run.Y.shape[-2]
     each = good.reshape(-1, n)
     ends = {i: stop for i, stop in run.stops.items() if each[i, reached(times, stop.t) - 1]}
@@ -88,14 +87,14 @@ def continuous_run(
 
 
 def _exchanged(
-    equations: Equations, start: Start, method: Method, times: np.ndarray, projection: bool, which: np.ndarray
+    equations: Equations, start: Start, method: Integrator, times: np.ndarray, projection: bool, which: np.ndarray
 ) -> np.ndarray:
     """Return the energy exchanged over all steps by the chosen runs (...,), J; NaN for the others.
 
     A motion may gain energy and lose it again between samples. These runs are repeated one by one; those with a
     called control, together.
     """
-    parts = 1 + FINE // len(times) if method.name == DOP853 else 0
+    parts = 1 + FINE // len(times) if isinstance(method, DOP853) else 0
     between = [
         np.linspace(a, b, parts or steps_in(b - a, method.step), endpoint=False)
         for a, b in pairwise(times.tolist())
@@ -139,7 +138,7 @@ class Integrated(NamedTuple):
 def integrated(
     equations: Equations,
     start: Start,
-    method: Method,
+    method: Integrator,
     times: np.ndarray,
     events: Sequence[Event],
     projection: bool,
@@ -151,10 +150,10 @@ def integrated(
     constraints the next step starts from the projected state.
     """
     rates, watch = Rates(equations, start.c), Watch(equations, events, start.y)
-    if method.name == RK4:
-        stepper: Any = FixedSteps(rates, start.y, times, method.step, events, progress)
+    if isinstance(method, DOP853):
+        stepper: Any = Dop853(rates, start.y, max(float(times[-1]), 1e-300), method)
     else:
-        stepper = Dop853(rates, start.y, max(float(times[-1]), 1e-300), method)
+        stepper = FixedSteps(rates, start.y, times, method.step, events, progress)
     projected = projection and bool(equations.constraints)
     singular = SingularStates(equations, watch.n) if equations.constraints else None
     parts, first, n_steps, status = [], 0, 0, FINISHED
@@ -194,7 +193,7 @@ def integrated(
     if watch.all_stopped:
         n_steps = max(stop.n_steps for stop in watch.stops.values())
     Y = Y.reshape(*start.y.shape[:-1], *Y.shape[1:])
-    stops = {i: stop for i, stop in watch.stops.items() if sane(equations, stop.y, method.fixed_step)}
+    stops = {i: stop for i, stop in watch.stops.items() if sane(equations, stop.y, method.step)}
     if start.y.ndim == 1 and stops:  # it ends there, with a sample
         stop = stops.pop(0)
         n = reached(times, stop.t)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from .._executor import cut, map_pieces
 from ..errors import ModelError, ZvenoError
 from ..io.results import hash_of
+from ..mechanism import Loop
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
 from .checks import bilateral_constraints, check_method, check_times, checked_events, checked_state
@@ -21,7 +22,7 @@ from .constraints import Constraint
 from .controllers import Control, as_control
 from .drives import DriveModel
 from .events import Event
-from .integrators import DOP853, RK4, TIME_STEPPING, Method
+from .integrators import DOP853, RK4, Integrator, TimeStepping
 from .results import joined
 from .run import continuous_run
 from .time_stepping.contact import Contact
@@ -40,11 +41,8 @@ def simulate(
     duration: float = 1.0,
     *,
     control: Control | Callable[..., ArrayLike] | ArrayLike | None = None,
-    constraints: Sequence[Constraint | Contact] = (),
-    integrator: str | None = None,
-    step: float = 1e-3,
-    rtol: float = 1e-6,
-    atol: float | None = None,
+    constraints: Sequence[Constraint | Contact | Loop] = (),
+    integrator: RK4 | DOP853 | TimeStepping | None = None,
     sample_time: float | None = None,
     drive: DriveModel | None = None,
     tau0: ArrayLike | None = None,
@@ -54,8 +52,6 @@ def simulate(
     base_motion: Callable[..., Any] | None = None,
     stabilization: float = 20.0,
     projection: bool = False,
-    max_projection: float = 0.1,
-    max_step: float = np.inf,
     executor: Executor | None = None,
     progress: Progress = None,
 ) -> Trajectory:
@@ -68,13 +64,18 @@ def simulate(
     constraints = tuple(constraints)
     if integrator is None:
         stepped = joint_limits or any(isinstance(constraint, Contact) for constraint in constraints)
-        integrator = TIME_STEPPING if stepped else DOP853 if single else RK4
-    method = Method.of(integrator, step, rtol, atol, max_step)
-    spacing = step if sample_time is None and method.fixed_step else sample_time
-    check_times(duration, step, spacing, rtol, q0.size + 4 * v0.size)
+        integrator = TimeStepping() if stepped else DOP853() if single else RK4()
+    if not isinstance(integrator, Integrator):
+        raise ZvenoError(
+            f"{integrator!r} is not an integrator",
+            element="integrator",
+            remedy="Use RK4(step), DOP853(rtol) or TimeStepping(step) of zveno.simulation",
+        )
+    spacing = integrator.step if sample_time is None and integrator.step else sample_time
+    check_times(duration, spacing, q0.size + 4 * v0.size)
     events = checked_events(events)
     check_method(
-        method.name,
+        integrator,
         single,
         constraints,
         joint_limits,
@@ -83,42 +84,36 @@ def simulate(
         moving_base=base_motion is not None,
     )
     if executor is not None:
-        options = {"control": control, "constraints": constraints, "integrator": method.name, "step": step}
+        options = {"control": control, "constraints": constraints, "integrator": integrator}
         options |= {"sample_time": sample_time, "drive": drive, "joint_friction": joint_friction}
-        options |= {
-            "stabilization": stabilization,
-            "max_projection": max_projection,
-            "base_motion": base_motion,
-            "joint_limits": joint_limits,
-            "events": events,
-        }
+        options |= {"stabilization": stabilization, "base_motion": base_motion}
+        options |= {"joint_limits": joint_limits, "events": events}
         call = _Call(robot, duration, options)
         return _swept(call, q0, v0, tau0, executor, progress)
     acting = as_control(control, mechanism), None if drive is None else drive.prepared(mechanism), joint_friction
     # The bytes of a large batch are faster to hash than its numbers one by one.
     states = [x if single else [list(x.shape), sha256(x.tobytes()).hexdigest()] for x in (q0, v0)]
-    key = hash_of(mechanism.fingerprint, *states, duration, method.settings)
+    key = hash_of(mechanism.fingerprint, *states, duration, integrator.settings)
     with ProgressBar("simulating", progress) as show:
-        times = method.times(duration, sample_time)
-        if method.name == TIME_STEPPING:
+        times = integrator.times(duration, sample_time)
+        if isinstance(integrator, TimeStepping):
             return time_stepped(
                 (robot, constraints, joint_limits, *acting),
                 (q0, v0, tau0),
-                max_projection,
                 times,
-                step,
+                integrator.step,
                 lambda t: show(t, duration),
-                method=method.settings,
+                method=integrator.settings,
                 inputs_hash=key,
             )
         return continuous_run(
             (robot, bilateral_constraints(robot, constraints), *acting, base_motion),
             (q0, v0, tau0),
-            method,
+            integrator,
             times,
             events,
             projection,
-            (stabilization, max_projection),
+            stabilization,
             lambda t: show(t, duration),
             inputs_hash=key,
         )

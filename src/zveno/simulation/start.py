@@ -38,25 +38,24 @@ def initial_state(equations: Equations, q0: np.ndarray, v0: np.ndarray, tau0: Ar
     return y0
 
 
-def start_of_run(equations: Equations, y0: np.ndarray, rate: float, far: float) -> Start:
+def start_of_run(equations: Equations, y0: np.ndarray, rate: float) -> Start:
     """Return the state and settings at t = 0.
 
     Args:
         equations: of the run.
         y0: given state, (n_y,) or a batch (..., n_y).
         rate: of the stabilisation, 1/s.
-        far: how far, rad or m, the state may be moved onto the constraints.
     """
     if not equations.constraints:
         return Start(y0, None, 0.0)
     q0 = y0[..., equations.q]
     c = batch_settings(equations, q0, rate) if y0.ndim > 1 else equations.settings(q0, rate)
     notes: list[str] = []
-    y0, c, moved = _onto_constraints(equations, y0, c, far, notes)
+    y0, c, moved = _onto_constraints(equations, y0, c, notes)
     return Start(y0, c, moved, tuple(notes))
 
 
-def _onto_constraints(equations: Equations, y0, c, far: float, notes: list[str]):
+def _onto_constraints(equations: Equations, y0, c, notes: list[str]):
     """Return the projected start, and the distance moved."""
     flat_y, flat_c = y0.reshape(-1, y0.shape[-1]).copy(), np.broadcast_to(c, (*y0.shape[:-1], c.shape[-1]))
     flat_c = flat_c.reshape(-1, c.shape[-1]).copy()
@@ -64,7 +63,7 @@ def _onto_constraints(equations: Equations, y0, c, far: float, notes: list[str])
     u = np.zeros(equations.mechanism.n_v) if equations.commanded else None
     for i in range(len(flat_y)):
         before = flat_y[i].copy()
-        projection = project_start(equations, 0.0, flat_y[i], Inputs(u, flat_c[i]), far)
+        projection = project_start(equations, 0.0, flat_y[i], Inputs(u, flat_c[i]))
         moved = max(moved, projection.moved)
         flat_y[i] = projection.y
         changed = max(changed, float(abs(projection.y[equations.v] - before[equations.v]).max(initial=0.0)))

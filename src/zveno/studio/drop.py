@@ -13,6 +13,7 @@ from ..geometry.shapes import Sphere
 from ..mechanism import Mechanism
 from ..robot_functions import RobotFunctions
 from ..simulation.controllers import PD, unactuated
+from ..simulation.integrators import TimeStepping
 from ..simulation.simulate import simulate
 from ..simulation.time_stepping.contact import Contact
 from ..simulation.trajectory import Trajectory
@@ -60,7 +61,7 @@ def drop(
     start = _raise_base(robot, start, root, height - _lowest(robot, start, contacts))
     return simulate(
         robot, start, duration=duration, control=control, constraints=contacts,
-        integrator="time-stepping", sample_time=sample, joint_limits=True,
+        integrator=TimeStepping(), sample_time=sample, joint_limits=True,
     )  # fmt: skip
 
 

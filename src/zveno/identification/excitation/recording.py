@@ -11,6 +11,7 @@ from ...errors import ZvenoError
 from ...io.logs.log import Log
 from ...mechanism.loops import for_trees
 from ...robot_functions import RobotFunctions
+from ...simulation.integrators import RK4
 from ...simulation.simulate import simulate
 from .plan_excitation import moving_part
 from .result import Excitation
@@ -64,7 +65,7 @@ def simulate_log(
         return leading[k] + stiffness * (q[k] - q_now) + damping * (v[k] - v_now)
 
     run = simulate(
-        part, q[0], v[0], float(t[-1]), control=control, integrator="rk4", step=1.0 / (2.0 * rate),
+        part, q[0], v[0], float(t[-1]), control=control, integrator=RK4(1.0 / (2.0 * rate)),
         sample_time=1.0 / rate, joint_friction=True,
     )  # fmt: skip
     if not run.finished:

@@ -18,6 +18,7 @@ from ...kernels.kernel import Kernel
 from ...mechanism.units import coordinate_units
 from ..checks import check_mass
 from ..integrators import steps_in
+from ..projection import MAX_PROJECTION
 from ..rates import Faults, commanded
 from ..results import MAX_CHANGE
 from ..start import initial_state, start_of_run
@@ -45,7 +46,6 @@ sweep tolerance are noted anyway. Chosen so that stacked boxes at rest creep slo
 def time_stepped(
     parts: tuple[Any, ...],
     state: tuple[np.ndarray, np.ndarray, ArrayLike | None],
-    far: float,
     times: np.ndarray,
     step: float,
     progress: Callable[[float], None],
@@ -53,21 +53,20 @@ def time_stepped(
 ) -> Trajectory:
     """Compute the trajectory from q0 (..., n_q), v0 and the drives' torques (..., n_v), sampled at times (n,).
 
-    `parts` are those of `stepping_of`; `far` is the largest correction of the start, rad or m, by constraints.
+    `parts` are those of `stepping_of`.
     """
     stepping = stepping_of(*parts)
-    made = _stepped(stepping, state, far, times, step, progress, **facts)
+    made = _stepped(stepping, state, times, step, progress, **facts)
     if made.status == FINISHED and unbalanced(made).any():  # energy may come and go between samples
         ends = [np.linspace(a, b, steps_in(b - a, step), endpoint=False) for a, b in pairwise(times.tolist())]
         fine = np.append(np.concatenate(ends), times[-1])
-        made = replace(made, exchanged=energy_exchanged(_stepped(stepping, state, far, fine, step, lambda _: None)))
+        made = replace(made, exchanged=energy_exchanged(_stepped(stepping, state, fine, step, lambda _: None)))
     return replace(made, status=status_of_batch(made)) if made.batch else balanced_status(made)
 
 
 def _stepped(
     stepping: Stepping,
     state: tuple[np.ndarray, np.ndarray, ArrayLike | None],
-    far: float,
     times: np.ndarray,
     step: float,
     progress: Callable[[float], None],
@@ -78,8 +77,8 @@ def _stepped(
     check_mass(stepping.equations, stepping.equations.state(*(x.reshape(-1, x.shape[-1])[:1] for x in (q0, v0))))
     start = np.zeros((*q0.shape[:-1], stepping.n_row + stepping.n_extra))
     equations = stepping.equations
-    begun = start_of_run(equations, initial_state(equations, *state), 0.0, far)
-    within, outside = _inside_ranges(stepping, begun.y[..., equations.q], far)
+    begun = start_of_run(equations, initial_state(equations, *state), 0.0)
+    within, outside = _inside_ranges(stepping, begun.y[..., equations.q])
     begun.y[..., equations.q] = within
     for ours, theirs in ((stepping.q, equations.q), (stepping.v, equations.v), (stepping.z, equations.z)):
         start[..., ours] = begun.y[..., theirs]
@@ -109,7 +108,7 @@ def _stepped(
     return trajectory_of(stepping, times, samples, sizes, begun.notes, records, **facts)
 
 
-def _inside_ranges(stepping: Stepping, q: np.ndarray, far: float) -> tuple[np.ndarray, float]:
+def _inside_ranges(stepping: Stepping, q: np.ndarray) -> tuple[np.ndarray, float]:
     """Return the start q (..., n_q) moved into the coordinate ranges, and the distance moved, rad or m."""
     at = list(stepping.limited)
     lower, upper = (end[at] for end in stepping.ranges)
@@ -132,13 +131,13 @@ def _inside_ranges(stepping: Stepping, q: np.ndarray, far: float) -> tuple[np.nd
                 remedy="Start within the limits, or use limits=False",
             )
     outside = float(distance.max(initial=0.0))
-    if outside > far:
+    if outside > MAX_PROJECTION:
         worst = at[int(np.argmax(distance.reshape(-1, len(at)).max(axis=0)))]
         raise ZvenoError(
             f"{stepping.mechanism.coordinate_names[worst]} is {outside:.3g} rad or m outside its range, "
-            f"more than {far:g}",
+            f"more than {MAX_PROJECTION:g}",
             element="q0",
-            remedy="Start within the limits, or allow it with max_projection=",
+            remedy="Start within the limits",
         )
     q = np.array(q)
     q[..., at] = inside
