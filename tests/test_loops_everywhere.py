@@ -28,6 +28,7 @@ METHODS = {
     "frame_acceleration",
     "frame_poses",
     "frame_velocity",
+    "identify",
     "integrate",
     "kernel",
     "link_poses",

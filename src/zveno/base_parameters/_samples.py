@@ -25,6 +25,8 @@ CLOSED = 1e-12
 """Maximum closure residual of a closed state, m or rad."""
 STEP, STEPS = 0.15, 3
 """Length of a step along the branch, and number of steps between two states."""
+WANDER = 0.2
+"""Random part of the direction of every further step."""
 SINGULAR = 0.02
 """Minimum ratio of the smallest to the largest singular value of the closure during the walk."""
 
@@ -79,6 +81,9 @@ def closed_states(
                 tries += 1
                 if tries > 100 * count:
                     raise ZvenoError("the branch of the loops could not be followed", remedy="Give another q0=")
+            # The walk goes on in its direction: along a fixed one it would stop where the branch is across it.
+            move = G @ (G.T @ direction)
+            direction = move / np.linalg.norm(move) + WANDER * rng.normal(size=mechanism.n_v)
             q, G, margin = onward
         states.append(q)
         bases.append(G)

@@ -159,6 +159,12 @@ def driven_coordinates(mechanism: Mechanism) -> list[int]:
     return [v for _, v, _ in driven_joints(mechanism)]
 
 
+def motor_coordinates(mechanism: Mechanism) -> list[int]:
+    """Velocity coordinates with a rotor and an offset; with closed loops, those of named motors."""
+    motors = mechanism.driven_velocities if mechanism.loops else range(mechanism.n_v)
+    return [v for v in driven_coordinates(mechanism) if v in motors]
+
+
 def motors_of(
     mechanism: Mechanism,
     kinds: Sequence[str],
@@ -181,8 +187,8 @@ def motors_of(
         dtype = float if number is float else object
         return np.array([number(float(x)) for x in array.ravel()], dtype=dtype).reshape(array.shape)
 
-    driven = driven_coordinates(mechanism)
-    lengths = numbers([scale if unit == "rad" else 1.0 for _, _, unit in driven_joints(mechanism)])
+    driven = motor_coordinates(mechanism)
+    lengths = numbers([scale if unit == "rad" else 1.0 for _, v, unit in driven_joints(mechanism) if v in driven])
     N = numbers(mechanism.transmission_matrix[np.ix_(driven, driven)])
     forms = N[:0, :, None] * N[:0, None, :]
     if "rotor" in kinds:
@@ -224,7 +230,7 @@ def drive_columns(mechanism: Mechanism, kinds: Sequence[str]) -> list[int]:
 
     Columns are those of `drive_regressor`, then those of `coupling_regressor`.
     """
-    driven, n_v = driven_coordinates(mechanism), mechanism.n_v
+    driven, n_v = motor_coordinates(mechanism), mechanism.n_v
     columns = list(driven) if "rotor" in kinds else []
     if COUPLING in kinds:
         columns += [4 * n_v + k for k in range(len(couplings(mechanism)))]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..base_parameters.drives import directions, driven_joints
+from ..closed_robot import ClosedRobot
 from ..errors import ZvenoError, unknown_name
 from ..kernels import ops as zm
 from ..mechanism import Mechanism
@@ -114,8 +115,12 @@ class Element:
     motor: bool = False
 
 
-def elements_of(mechanism: Mechanism) -> tuple[Element, ...]:
-    """Return every driven joint, then every coupled motor."""
+def elements_of(mechanism: Mechanism, closed: ClosedRobot | None = None) -> tuple[Element, ...]:
+    """Return every driven joint, then every coupled motor; with closed loops, every independent joint."""
+    if closed is not None:
+        eye = np.eye(closed.n_v)
+        labels = {v: str(i) for i, v, _ in driven_joints(mechanism)}
+        return tuple(Element(labels[v], eye[k], k) for k, v in enumerate(closed.division.independent))
     eye = np.eye(mechanism.n_v)
     joints = [(str(i), v) for i, v, _ in driven_joints(mechanism)]
     elements = [Element(label, eye[v], v) for label, v in joints]

@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 from ..base_parameters.base_model import BaseModel, base_inverse_dynamics
 from ..base_parameters.drives import couplings
 from ..base_parameters.regressor import states_of
-from ..errors import ZvenoError
+from ..errors import ModelError, ZvenoError
 from ..export import Export, export_programs
 from ..kernels.trace import trace
 from ..mechanism import Drive, Mechanism
@@ -53,10 +53,10 @@ def _drives(result: Identification) -> tuple[dict[str, Drive], list[str]]:
     speeds = result.validation.series.v
     drives, lost = {}, []
     bent = []
-    for name in result.joint_names:
+    for row, name in enumerate(result.joint_names):
         v = mechanism.v_slices[name].start
         old = mechanism.joint(name).drive or Drive().shaped(1)
-        viscous, coulomb, share = _simplified(result, v, speeds[:, v])
+        viscous, coulomb, share = _simplified(result, row, speeds[:, row])
         rotor = p[v : v + 1] if v in estimated else old.rotor_inertia
         offset = p[3 * n + v : 3 * n + v + 1] if 3 * n + v in estimated else old.offset
         drives[name] = Drive(rotor, old.gear_ratio, viscous, coulomb, offset)
@@ -153,6 +153,12 @@ def export_identified(
     result: Identification, directory: str | PathLike[str], *, single: bool = False, force: bool = False
 ) -> Export:
     """Export C as described in `Identification.export_c`."""
+    if result.mechanism.loops:
+        raise ModelError(
+            "C in base parameters does not know closed loops",
+            element=result.mechanism.name,
+            remedy="zveno.loops.ClosedRobot(result.robot).export_c(...)",
+        )
     if result.torque_names:
         raise ZvenoError(
             f"torque columns are functions of Python: {', '.join(result.torque_names)}",

@@ -8,6 +8,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from ..closed_robot import ClosedRobot
+from ._closing import Follower
 from ._series import Recording, sparse
 
 SMOOTHING, SMOOTHING_WIDTH = 2.0, 2.0
@@ -67,7 +69,7 @@ class Motion:
         first: whether a segment begins here.
         t: (m,) s.
         place: (m,) share of all samples that come before, 0 … 1 over all logs.
-        q, v, a: (m, n).
+        q, v, a: (m, n); q is that of all joints, (m, n_q), of a mechanism with closed loops.
         speeds: (m, k, n) velocities at k times around each evaluation, for friction.
         tau: (m, shifts, n).
     """
@@ -100,6 +102,7 @@ class Preparation:
         wide: cut-off of the velocities that friction is computed from, in bands.
         every: 1, or the stride of the chunks that are used, all others being skipped.
         before, total: samples of logs before these, and of all logs, where these are some of them.
+        closed: functions of a mechanism with closed loops, whose other joints follow from the recorded ones.
     """
 
     recordings: tuple[Recording, ...]
@@ -110,6 +113,7 @@ class Preparation:
     every: int = 1
     before: int = 0
     total: int | None = None
+    closed: ClosedRobot | None = None
     _kept: dict[tuple[float, ...], list[Motion]] = field(default_factory=dict)
 
     def delayed(self, delay: float) -> Preparation:
@@ -164,11 +168,13 @@ class Preparation:
         for number, recording in enumerate(self.recordings):
             filters, clock = self.filters(number, shifts), recording.clock
             segment: _Segment | None = None
+            follower = None if self.closed is None else Follower(self.closed)
             for piece in recording.pieces(self.every):
                 if piece.first or segment is None or self.every > 1:
                     segment = _Segment(filters, bool(self.recorded_velocity.any()), piece.start, piece.t0)
                 q, v, a, speeds, tau = segment.push(piece.q, piece.v, piece.tau, self.recorded_velocity)
                 if len(q):
+                    q = q if follower is None else follower.whole(q)
                     index = filters.motion.center + filters.motion.step * (segment.given + np.arange(len(q)))
                     inside = np.minimum(segment.start + index, clock.samples)
                     place = np.minimum((before + inside) / total, 1.0 - 1e-12)

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..closed_robot import ClosedRobot
 from ..errors import ModelError, ShapeError, ZvenoError, unknown_name
 from ..io.logs.log import Log
 from ..mechanism import Mechanism
 from ..mechanism.edit import fix_joints
 from ..robot_functions import RobotFunctions
+from ._closing import motor_logs
 from ._consistency import PRIORS
 from ._friction import DEFAULT, MOTOR, checked_terms
 from .model import TorqueFunction
@@ -29,7 +31,7 @@ class Problem:
 
     Attributes:
         full: the robot's mechanism.
-        mechanism: with the recorded joints only; the others are locked.
+        mechanism: with the recorded joints only; the others are locked. With closed loops, all joints.
         logs, held_out: recordings to fit, and recordings for validation.
         terms: friction of every joint in any case.
         choose: whether further terms are chosen by held-out blocks.
@@ -41,6 +43,7 @@ class Problem:
         own: torque columns of the user.
         notes: remarks.
         executor: workers that sum the rows of logs; this process if None.
+        closed: functions in the motors' velocities, of a mechanism with closed loops.
     """
 
     full: Mechanism
@@ -59,6 +62,12 @@ class Problem:
     user_torques: Mapping[str, TorqueFunction]
     notes: tuple[str, ...]
     executor: Executor | None = None
+    closed: ClosedRobot | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of recorded joints, those without a motor in closed loops left out."""
+        return len(self.logs[0].joint_names)
 
 
 def problem_of(
@@ -88,15 +97,19 @@ def problem_of(
                 f"{log.source} covers {', '.join(log.joint_names)} and {given[0].source} {', '.join(names)}",
                 remedy="Give logs of the same joints",
             )
-    _check_apart(given, held_out)
-    _check_torques(given)
     unknown = [name for name in names if name not in robot.mechanism.joint_names]
     if unknown:
         raise unknown_name("joint", unknown[0], robot.mechanism.joint_names)
-    notes = []
+    notes, closed = [], None
+    if robot.mechanism.loops:
+        closed, given, held_out, about = motor_logs(robot, given, held_out)
+        notes += about
+    _check_apart(given, held_out)
+    _check_torques(given)
     others = [name for name in robot.mechanism.joint_names if name not in names]
-    mechanism = fix_joints(robot.mechanism, others) if others else robot.mechanism
-    if others:
+    locked = bool(others) and closed is None
+    mechanism = fix_joints(robot.mechanism, others) if locked else robot.mechanism
+    if locked:
         notes.append(f"joints that were not recorded are taken as locked at their neutral position: {_few(others)}")
     for name, value in (("band", band), ("rest", rest)):
         if value is not None and not (np.isfinite(value) and value > 0):
@@ -133,6 +146,7 @@ def problem_of(
         user_torques=user_torques,
         notes=tuple(notes),
         executor=executor,
+        closed=closed,
     )
 
 

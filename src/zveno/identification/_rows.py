@@ -100,7 +100,7 @@ def rows_of(
         shifts: delays of the torque that are tried beside the preparation's own, s.
         references: models whose torques pass the same filter.
     """
-    n, width, m = model.mechanism.n_v, model.width, len(shifts) + len(references)
+    n, width, m = model.n, model.width, len(shifts) + len(references)
     stream, history, count = None, None, 0
     times: list[np.ndarray] = []
     places: list[np.ndarray] = []
@@ -214,7 +214,7 @@ def log_sums(
     model: TorqueModel, rows: Iterable[Rows], edges: np.ndarray, exact: bool = False, torques: int = 1
 ) -> Sums:
     """Return sums of the rows of one log; without rows, zeros for so many `torques` at each joint."""
-    n, blocks = model.mechanism.n_v, len(edges) + 1
+    n, blocks = model.n, len(edges) + 1
     gram: list[list[np.ndarray]] = []
     factors: list[list[np.ndarray]] = []
     counts, all_rows = np.zeros((blocks, n), dtype=int), np.zeros(blocks, dtype=int)

@@ -100,7 +100,7 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
 
     `scales` are the velocity scales of friction, where they are those of other recordings.
     """
-    n = problem.mechanism.n_v
+    n = problem.n
     recordings = tuple(map(recording_of, problem.logs))
     steps = [recording.clock.step for recording in recordings]
     if min(steps) < SHORTEST_STEP:
@@ -128,8 +128,8 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
     }[problem.velocity]
     if problem.velocity == "recorded" and not used.all():
         raise ZvenoError("the logs hold no velocities", element="velocity", remedy='Take velocity="positions"')
-    preparation = Preparation(recordings, band, problem.delay or 0.0, used)
-    elements = elements_of(problem.mechanism)
+    preparation = Preparation(recordings, band, problem.delay or 0.0, used, closed=problem.closed)
+    elements = elements_of(problem.mechanism, problem.closed)
     large, seen = large_velocities(preparation.thinned, np.array([element.direction for element in elements]))
     _check_motion(problem, preparation, large, seen)
     preparation = preparation.widened(_widest(preparation, large[:n]))
@@ -137,7 +137,9 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
     rest = np.where(large[:n] > 0.0, rest, np.inf)  # a joint that never moves has no rows, not even by rounding
     edges = block_edges(preparation.thinned, rest, problem.blocks)
     scales = np.where(large > 0, large, 1.0) if scales is None else scales
-    model = torque_model(problem.mechanism, problem.terms, problem.motor_terms, scales, problem.user_torques)
+    model = torque_model(
+        problem.mechanism, problem.terms, problem.motor_terms, scales, problem.user_torques, problem.closed
+    )
     loads, moments = _loads(problem, preparation, model, rest, edges)
     delay = problem.delay or 0.0
     if problem.delay is None:
@@ -249,7 +251,7 @@ def _check_motion(problem: Problem, preparation: Preparation, large: np.ndarray,
             f"than {2 * margin:.2g} s without a gap",
             remedy="Record for longer, or give a wider band",
         )
-    if not (large[: problem.mechanism.n_v] > 0).any():
+    if not (large[: problem.n] > 0).any():
         raise ZvenoError("no joint moves in the logs", remedy="Record a motion of all joints")
 
 

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, ZvenoError
 from ..io.results import registered
+from ._closing import Follower
 from ._estimate import Normal, normals, solve, total
 from ._fitting import Fit
 from ._preparation import Preparation
@@ -278,6 +279,8 @@ def predicted(result: Identification, q: ArrayLike, v: ArrayLike, a: ArrayLike, 
     shape = states[0].shape
     q, v, a = (np.ascontiguousarray(x).reshape(-1, n) for x in states)
     model = result.model
+    if model.closed is not None:
+        q = Follower(model.closed).whole(q)
     W = model.dense(model.packed(q, v, a, result.load[:, None]))
     tau = W @ result.values
     C = np.where(np.isfinite(result.covariance), result.covariance, 0.0)

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import ZvenoError
 from ..fit.threads import in_one_thread
+from ..function_methods import FunctionMethods
 from ..io.logs.log import Log
 from ..io.results import hash_of
-from ..mechanism.loops import for_trees
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
 from ._faults.find import find_faults
@@ -26,7 +26,6 @@ from .model import TorqueFunction
 from .result import Identification
 
 
-@for_trees
 @in_one_thread
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # told by the error of a fit that breaks down
 def identify(
@@ -80,15 +79,15 @@ def identify(
 
 def _references(problem: Problem) -> tuple[Reference, ...]:
     """Return the nominal model with its friction, and its gravity alone."""
-    nominal = RobotFunctions(problem.mechanism)
+    nominal = problem.closed or RobotFunctions(problem.mechanism)
     return partial(_nominal_torques, nominal), partial(_nominal_gravity, nominal)
 
 
-def _nominal_torques(robot: RobotFunctions, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+def _nominal_torques(robot: FunctionMethods, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
     return robot.inverse_dynamics(q, v, a, joint_friction=True)
 
 
-def _nominal_gravity(robot: RobotFunctions, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+def _nominal_gravity(robot: FunctionMethods, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
     return robot.gravity_torque(q)
 
 

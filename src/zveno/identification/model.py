@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from ..algorithms.projection import Division
 from ..base_parameters.analyse import base_parameters
 from ..base_parameters.drives import COUPLING, couplings
 from ..base_parameters.regressor import regressor_columns, states_of
 from ..base_parameters.result import BaseParameters
+from ..closed_robot import ClosedRobot
 from ..errors import ShapeError, ZvenoError
 from ..io.results import registered
 from ..kernels.compile import compiled
 from ..kernels.kernel import Kernel
+from ..loops.functions import projected_torques
 from ..mechanism import Mechanism
 from ._friction import TERMS, Element, History, elements_of, mean_curve
 
@@ -52,6 +55,7 @@ class TorqueModel:
         friction: columns of friction.
         scales: (elements,) large velocities of every element.
         own: torque columns of the user, by name.
+        closed: functions of a mechanism with closed loops; rows are then those of its independent joints.
     """
 
     mechanism: Mechanism
@@ -61,9 +65,15 @@ class TorqueModel:
     friction: tuple[FrictionColumn, ...]
     scales: np.ndarray
     user_torques: Mapping[str, TorqueFunction]
+    closed: ClosedRobot | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # kernels are built where they run
+
+    @property
+    def n(self) -> int:
+        """Number of torques."""
+        return self.mechanism.n_v if self.closed is None else self.closed.n_v
 
     @property
     def n_inertial(self) -> int:
@@ -96,16 +106,21 @@ class TorqueModel:
         Half of the regressor is zero whatever the state: links before a joint do not load it.
         """
         columns = tuple(self.base.regressor_columns[self.kept].tolist())
-        states = states_of(self.mechanism)
-        every = tuple(range(self.mechanism.n_v * len(columns)))
-        kernel = compiled(regressor_entries, states, constants=(self.mechanism, columns, every))
-        rng = np.random.default_rng(0)
-        n = self.mechanism.n_v
-        q = self.mechanism.neutral() + rng.normal(size=(8, self.mechanism.n_q))
+        rng, n = np.random.default_rng(0), self.n
+        states = states_of(self.mechanism) | {"v": (n,), "a": (n,)}
+        division = None if self.closed is None else self.closed.division
+        every = tuple(range(n * len(columns)))
+        kernel = compiled(regressor_entries, states, constants=(self.mechanism, division, columns, every))
+        if self.closed is None:
+            q = self.mechanism.neutral() + rng.normal(size=(8, self.mechanism.n_q))
+        else:
+            q = self.closed.random(8, rng)
         W = np.asarray(kernel(q, rng.normal(size=(8, n)), rng.normal(size=(8, n))))
         used = (W != 0.0).any(axis=0).reshape(n, len(columns))
         kernel = compiled(
-            regressor_entries, states, constants=(self.mechanism, columns, tuple(np.flatnonzero(used).tolist()))
+            regressor_entries,
+            states,
+            constants=(self.mechanism, division, columns, tuple(np.flatnonzero(used).tolist())),
         )
         ends = np.cumsum([0, *used.sum(axis=1)])
         slices = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
@@ -188,7 +203,7 @@ class TorqueModel:
         """Return (m, width): the columns of every coordinate that are not always zero, coordinate after coordinate.
 
         Args:
-            q, v, a: (m, n).
+            q, v, a: (m, n); q is that of all joints, (m, n_q), of a mechanism with closed loops.
             loads: (n_inertial, variants) parameters that predict the load; columns that need it are 0 without.
             speeds: (m, k, n) velocities that friction is the mean over; v itself if not given.
             history: state of elastic friction, where rows follow each other in time.
@@ -250,10 +265,20 @@ class TorqueModel:
 
 
 def regressor_entries(
-    mechanism: Mechanism, columns: Sequence[int], entries: Sequence[int], q: Any, v: Any, a: Any
+    mechanism: Mechanism,
+    division: Division | None,
+    columns: Sequence[int],
+    entries: Sequence[int],
+    q: Any,
+    v: Any,
+    a: Any,
 ) -> np.ndarray:
-    """Return some entries of the columns (n_v, len(columns)) of a regressor, row after row; may be traced."""
-    return regressor_columns(mechanism, columns, q, v, a).ravel()[list(entries)]
+    """Return some entries of the columns (n, len(columns)) of a regressor, row after row; may be traced."""
+    if division is None:
+        W = regressor_columns(mechanism, columns, q, v, a)
+    else:
+        W = projected_torques(mechanism, division, partial(regressor_columns, mechanism, columns, q), q, v, a)
+    return W.ravel()[list(entries)]
 
 
 def _shape(term: str) -> str:
@@ -267,6 +292,7 @@ def torque_model(
     motor_terms: Sequence[str],
     scales: np.ndarray,
     user_torques: Mapping[str, TorqueFunction] | None = None,
+    closed: ClosedRobot | None = None,
 ) -> TorqueModel:
     """Build the model of a mechanism with some terms of friction at every joint and at every coupled motor.
 
@@ -276,14 +302,16 @@ def torque_model(
         motor_terms: of motors that two joints turn.
         scales: (elements,) large velocities.
         own: torque columns of the user.
+        closed: functions of a mechanism with closed loops.
     """
     drives = ("rotor", "offset", *((COUPLING,) if couplings(mechanism) else ()))
-    base = base_parameters(mechanism, drives=drives, loops=(), exact=False)
+    q0 = None if closed is None else closed.q
+    base = base_parameters(mechanism, drives=drives, q0=q0, exact=False)
     first = 10 * len(mechanism.joints) + 4 * mechanism.n_v + len(couplings(mechanism))
     kept = np.flatnonzero(base.columns < first)
-    elements = elements_of(mechanism)
+    elements = elements_of(mechanism, closed)
     friction = friction_columns(elements, terms, motor_terms)
-    return TorqueModel(mechanism, base, kept, elements, friction, scales, dict(user_torques or {}))
+    return TorqueModel(mechanism, base, kept, elements, friction, scales, dict(user_torques or {}), closed)
 
 
 def friction_columns(

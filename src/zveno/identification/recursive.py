@@ -53,7 +53,7 @@ class RecursiveLeastSquares:
             raise ZvenoError("needs an identification", element="start")
         self.model = model.model if isinstance(model, Identification) else model
         self.load = known.load if load is None and known is not None else load
-        n, p = self.model.mechanism.n_v, self.model.n_columns
+        n, p = self.model.n, self.model.n_columns
         scatter = known.sigma if sigma is None and known is not None else sigma
         self.sigma: np.ndarray = (
             np.ones(n) if scatter is None else np.broadcast_to(np.asarray(scatter, float), (n,))

@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..base_parameters.result import BaseParameters
+from ..closed_robot import ClosedRobot
 from ..errors import ZvenoError, ZvenoWarning
 from ..io.results import registered
 from ..io.write import write_model
 from ..mechanism import Mechanism
 from ..report.description import Description
 from ..report.result import Result
+from ._closing import closed_at
 from ._consistency import PRIOR_SHARE
 from ._faults.fault import UNSEEN, Fault
 from ._friction import elements_of
@@ -43,8 +45,8 @@ class Identification(Result):
     the least-squares estimate, which fits the rows best and may belong to no body.
 
     Attributes:
-        nominal: the robot's mechanism as given. mechanism: with the recorded joints only.
-        joint_names: recorded joints, in the order of all arrays by joint.
+        nominal: the robot's mechanism as given. mechanism: with the recorded joints only; all with closed loops.
+        joint_names: recorded joints, in the order of all arrays by joint; the motors of closed loops.
         base: base parameters of links, rotors and offsets. kept: those that are columns of the model.
         friction: columns of friction. scales: large velocities of every place of friction.
         torque_names: torque columns of the user.
@@ -118,7 +120,8 @@ class Identification(Result):
         """Conclusion in a sentence or two."""
         counted = f"{len(self.names)} parameters of {len(self.joint_names)} joints"
         others = len(self.nominal.joint_names) - len(self.joint_names)
-        counted += f" ({others} not recorded, taken as locked)" if others else ""
+        follow = "follow from the loops" if self.nominal.loops else "not recorded, taken as locked"
+        counted += f" ({others} {follow})" if others else ""
         return f"{self.nominal.name}: {counted}. {self.verdict}"
 
     @property
@@ -184,11 +187,17 @@ class Identification(Result):
             self.mechanism,
             self.base,
             self.kept,
-            elements_of(self.mechanism),
+            elements_of(self.mechanism, self.closed),
             self.friction,
             self.scales,
             {name: self.torques[name] for name in self.torque_names},
+            self.closed,
         )
+
+    @cached_property
+    def closed(self) -> ClosedRobot | None:
+        """Functions of the nominal mechanism in the motors' velocities, if it has closed loops."""
+        return closed_at(self.mechanism, self.base.q0) if self.mechanism.loops else None
 
     def with_torques(self, torques: Mapping[str, TorqueFunction]) -> Identification:
         """Return the same result with functions of its torque columns, which a file does not hold."""

@@ -134,6 +134,15 @@ def lifted(mechanism: Mechanism, division: Division, q: Any, u: Any) -> Any:
     return poisoned(state.projection.is_sound(), state.projection.velocity(u))
 
 
+def projected_torques(
+    mechanism: Mechanism, division: Division, torques: Callable[[Any, Any], Any], q: Any, u: Any, rate: Any
+) -> np.ndarray:
+    """Return Gᵀ times torques (n_v, …) of the tree, a function of its v and a; NaN at an open or singular state."""
+    state = _State(mechanism, division, q)
+    result = state.projection.projected(torques(*state.motion(u, rate)))
+    return poisoned(state.projection.is_sound(), result)
+
+
 class _State:
     """The functions at one configuration."""
 

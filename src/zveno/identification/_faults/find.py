@@ -52,7 +52,8 @@ def _timing(choices: Choices, problem: Problem, names: tuple[str, ...]) -> list[
 
 
 def _motion(problem: Problem, surveyed: Survey, names: tuple[str, ...]) -> list[Fault]:
-    motions = [motion.q for motion in surveyed.preparation.thinned.motions()]
+    entries = [problem.mechanism.q_slices[name].start for name in names]
+    motions = [motion.q[:, entries] for motion in surveyed.preparation.thinned.motions()]
     span = np.max([q.max(axis=0) for q in motions], axis=0) - np.min([q.min(axis=0) for q in motions], axis=0)
     faults = []
     for j, name in enumerate(names):
@@ -80,6 +81,8 @@ def best_explanation(surveyed: Survey, fit: Fit, names: Sequence[str], mixups: b
     mechanism, parameters = surveyed.model.mechanism, fit.whole.consistent.p
     parts = [part.columns(fit.whole.places) for part in fit.parts]
     explanations = gain_faults(torque_gains(parts, fit.whole.estimate.sigma), names)
+    if surveyed.model.closed is not None:  # other signs and axes close the loops at other angles
+        return sorted(explanations, key=lambda fault: -fault.worth)[:1]
     samples = samples_of(surveyed)
     if mixups:
         explanations += mixup_faults(samples, names)
