@@ -16,23 +16,23 @@ import numpy as np
 from scipy.signal import firwin
 
 import zveno
-from zveno import identification
+from zveno import MotionLimits, identification
 from zveno.fit.threads import one_thread
 from zveno.identification.excitation._curves import FourierBasis
 from zveno.identification.excitation._optimise import BATCH, random_motions
 from zveno.identification.excitation.plan_excitation import excitation_problem
-from zveno.motion_limits import motion_limits
+from zveno.motion_limits import motion_bounds
 
 from .excitation_figaroh import FINE, planned
 from .timing import Row
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 N_RANDOM = 10_000
-PANDA = {
-    "velocity": [2.175] * 4 + [2.61] * 3,
-    "acceleration": [15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0],
-    "torque": [87.0] * 4 + [12.0] * 3,
-}
+PANDA = MotionLimits(
+    velocity=[2.175] * 4 + [2.61] * 3,
+    acceleration=[15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0],
+    torque=[87.0] * 4 + [12.0] * 3,
+)
 """Limits of the Franka Emika Panda as its maker gives them."""
 
 
@@ -43,9 +43,9 @@ def run() -> list[Row]:
 def _against_random() -> list[Row]:
     robot = zveno.load("panda")
     start = time.perf_counter()
-    plan = identification.plan_excitation(robot, 10.0, harmonics=5, **PANDA)
+    plan = identification.plan_excitation(robot, 10.0, harmonics=5, motion=PANDA)
     taken = time.perf_counter() - start
-    limits, _ = motion_limits(robot, None, PANDA["velocity"], PANDA["acceleration"], None, PANDA["torque"])
+    limits, _ = motion_bounds(robot, None, PANDA)
     problem = excitation_problem(
         robot, limits, FourierBasis(10.0, 5), drives=True, payload=None, have=None, clearance=None, torque_sigma=1.0
     )
@@ -75,9 +75,7 @@ def _against_recorded() -> list[Row]:
             robot,
             10.0,
             limits={n: (lo, hi) for n, lo, hi in zip(names, q.min(axis=0), q.max(axis=0), strict=True)},
-            velocity=abs(v).max(axis=0),
-            acceleration=abs(a).max(axis=0),
-            torque=np.inf,
+            motion=MotionLimits(velocity=abs(v).max(axis=0), acceleration=abs(a).max(axis=0), torque=np.inf),
         )
         rank = len(plan.names)
         as_long = plan.log_det + rank * np.log(len(q) / (plan.rate * plan.duration))
@@ -100,7 +98,7 @@ def _against_figaroh() -> list[Row]:
     seconds, q, v, a = theirs
     start = time.process_time()
     plan = identification.plan_excitation(
-        robot, len(q) / FINE, velocity=velocity, acceleration=abs(a).max(axis=0), torque=torque
+        robot, len(q) / FINE, motion=MotionLimits(velocity=velocity, acceleration=abs(a).max(axis=0), torque=torque)
     )
     ours = time.process_time() - start
     gain = float(np.exp((plan.log_det - _log_det(robot, q, v, a)) / (2 * len(plan.names))))

@@ -282,9 +282,13 @@ def contact(frame: str, shape: Any, *, against: Any = None, **options: Any) -> A
     return zveno.simulation.Contact(frame, shape, ground=against, **options)
 
 
+MOTION = ("velocity", "acceleration", "jerk", "torque")
+
+
 def point_to_point(robot: zveno.Robot, q0: Any, q1: Any, **options: Any) -> Any:
     """The quickest motion from rest to rest; `velocity`, `acceleration`, `jerk` are limits."""
-    return zveno.simulation.point_to_point(robot, q0, q1, **options)
+    motion = zveno.MotionLimits(**{name: options.pop(name) for name in MOTION if name in options})
+    return zveno.simulation.point_to_point(robot, q0, q1, motion, **options)
 
 
 def simulation_names() -> Any:
@@ -393,7 +397,7 @@ def export_c(robot: zveno.Robot, functions: list[str], directory: Any, redundant
 
 def plan_excitation(robot: zveno.Robot, duration: float, *, motion: dict[str, Any], **options: Any) -> Any:
     """The motion whose torques determine the dynamics best."""
-    return zveno.identification.plan_excitation(robot, duration, **motion, **options)
+    return zveno.identification.plan_excitation(robot, duration, motion=zveno.MotionLimits(**motion), **options)
 
 
 def excitation_value(plan: Any) -> float:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import zveno
-from zveno import calibration, identification
+from zveno import MotionLimits, calibration, identification
 
 FOLDER = Path("out") / "demo"
 SEED = 560
@@ -55,7 +55,7 @@ def main() -> None:
 
     step(3, "Ten seconds worth recording")
     motion = identification.plan_excitation(
-        drawn, 10.0, harmonics=5, velocity=1.5, acceleration=4.0, torque_sigma=TORQUE_NOISE
+        drawn, 10.0, harmonics=5, motion=MotionLimits(velocity=1.5, acceleration=4.0), torque_sigma=TORQUE_NOISE
     )
     say(motion.summary)
 

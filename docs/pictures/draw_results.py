@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image
 
 import zveno
-from zveno import calibration, identification, simulation
+from zveno import MotionLimits, calibration, identification, simulation
 from zveno.report.figure import save
 from zveno.simulation import TimeStepping
 
@@ -49,7 +49,7 @@ def identified() -> identification.Identification:
     robot = zveno.load("ur5")
     links = {link.name: 1.1 * link.inertia for link in robot.mechanism.links}
     built = zveno.Robot(zveno.edit.with_inertia(robot.mechanism, links))
-    motion = zveno.identification.plan_excitation(robot, 10.0, velocity=2.0, acceleration=8.0)
+    motion = zveno.identification.plan_excitation(robot, 10.0, motion=MotionLimits(velocity=2.0, acceleration=8.0))
     t, q, v, a = motion.sample(200.0)
     tau = built.inverse_dynamics(q, v, a) + 5.0 * v + 3.0 * np.tanh(v / 0.005) + 0.3 * rng.normal(size=q.shape)
     return robot.identify(identification.Log.of(robot, t, q, tau), friction_terms="basic")

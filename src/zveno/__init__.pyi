@@ -31,6 +31,7 @@ from .mechanism import Spring as Spring
 from .mechanism import assemble as assemble
 from .mechanism import edit as edit
 from .mechanism import joints as joints
+from .motion_limits import MotionLimits as MotionLimits
 from .report.result import Result as Result
 from .report.result import write_report as write_report
 from .robot import Robot as Robot

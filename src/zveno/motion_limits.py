@@ -25,10 +25,27 @@ FULL_SPEED_WITHIN = 0.25
 """Time, s, in which accelerations without a limit reach the velocity limit."""
 
 
-@registered
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """Limits of the moving joints, (n,) each; infinite where there is none.
+    """Limits of a motion: each a number for all joints, one per joint, or by joint name.
+
+    Attributes:
+        velocity: rad/s or m/s; the model's if None, as for joints without a name.
+        acceleration: rad/s² or m/s².
+        jerk: rad/s³ or m/s³.
+        torque: N·m or N; the model's if None.
+    """
+
+    velocity: Bound = None
+    acceleration: Bound = None
+    jerk: Bound = None
+    torque: Bound = None
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class MotionBounds:
+    """Limits of the moving joints as arrays, (n,) each; infinite where there is none.
 
     Attributes:
         lower, upper: of the coordinates, rad or m.
@@ -86,14 +103,9 @@ def joint_ranges(
     return lower + inside, upper - inside
 
 
-def motion_limits(
-    robot: RobotFunctions,
-    limits: Mapping[str, tuple[float, float]] | None,
-    velocity: Bound,
-    acceleration: Bound,
-    jerk: Bound,
-    torque: Bound,
-) -> tuple[MotionLimits, tuple[str, ...]]:
+def motion_bounds(
+    robot: RobotFunctions, limits: Mapping[str, tuple[float, float]] | None, motion: MotionLimits
+) -> tuple[MotionBounds, tuple[str, ...]]:
     """Return the limits of a robot with plain coordinates, and notes about those that were assumed."""
     mechanism = robot.mechanism
     lower, upper = finite_range(*joint_ranges(robot, limits or {}, MARGIN), np.pi)
@@ -101,23 +113,23 @@ def motion_limits(
     endless = [n for n in mechanism.coordinate_names if not _limited(mechanism, n) and n not in (limits or {})]
     if endless:
         notes.append(f"{', '.join(endless)}: no limits, kept within ±180° or ±1 m")
-    v = bound_of(mechanism, velocity, model_limits(mechanism, "velocity"), "velocity")
+    v = bound_of(mechanism, motion.velocity, model_limits(mechanism, "velocity"), "velocity")
     unknown = ~np.isfinite(v)
     if unknown.any():
         notes.append(f"{_named(mechanism, unknown)}: no velocity limit, {USUAL_VELOCITY:g} rad/s or m/s assumed")
         v = np.where(unknown, USUAL_VELOCITY, v)
-    a = bound_of(mechanism, acceleration, np.full(mechanism.n_v, np.inf), "acceleration")
+    a = bound_of(mechanism, motion.acceleration, np.full(mechanism.n_v, np.inf), "acceleration")
     unknown = ~np.isfinite(a)
     if unknown.any():
         notes.append(
             f"{_named(mechanism, unknown)}: no acceleration limit, full speed in {FULL_SPEED_WITHIN:g} s assumed"
         )
         a = np.where(unknown, v / FULL_SPEED_WITHIN, a)
-    j = bound_of(mechanism, jerk, np.full(mechanism.n_v, np.inf), "jerk")
-    tau = bound_of(mechanism, torque, model_limits(mechanism, "effort"), "torque")
+    j = bound_of(mechanism, motion.jerk, np.full(mechanism.n_v, np.inf), "jerk")
+    tau = bound_of(mechanism, motion.torque, model_limits(mechanism, "effort"), "torque")
     if not np.isfinite(tau).all():
         notes.append(f"{_named(mechanism, ~np.isfinite(tau))}: no torque limit, torques are not looked at")
-    return MotionLimits(lower, upper, v, a, j, tau * (1.0 - TORQUE_MARGIN)), tuple(notes)
+    return MotionBounds(lower, upper, v, a, j, tau * (1.0 - TORQUE_MARGIN)), tuple(notes)
 
 
 def bound_of(mechanism: Mechanism, given: Bound, usual: np.ndarray, quantity: str) -> np.ndarray:
@@ -141,7 +153,7 @@ def bound_of(mechanism: Mechanism, given: Bound, usual: np.ndarray, quantity: st
         raise ZvenoError(
             f"the limit of {_named(mechanism, ~(bound > 0.0))} is not positive",
             element=quantity,
-            remedy="Hold a joint that must not move with `hold`",
+            remedy="Give positive numbers; a joint that must not move is named in `fixed`",
         )
     return bound
 

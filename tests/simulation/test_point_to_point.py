@@ -8,7 +8,7 @@ from scipy.integrate import cumulative_trapezoid
 
 import zveno
 from mechanisms import random_mechanism
-from zveno import simulation
+from zveno import MotionLimits, simulation
 from zveno.simulation.quickest_motion import quickest
 
 ROUNDING = 1e-9
@@ -33,7 +33,12 @@ def ends(robot, seed):
 def test_limits_rest_and_ends(robot, velocity, acceleration, jerk, straight):
     q0, q1 = ends(robot, 1)
     motion = simulation.point_to_point(
-        robot, q0, q1, velocity=velocity, acceleration=acceleration, jerk=jerk, straight=straight, rate=2000.0
+        robot,
+        q0,
+        q1,
+        MotionLimits(velocity, acceleration, jerk),
+        straight=straight,
+        rate=2000.0,
     )
     assert np.array_equal(motion.q[0], q0)
     assert np.array_equal(motion.q[-1], q1)
@@ -61,9 +66,7 @@ def test_limits_rest_and_ends(robot, velocity, acceleration, jerk, straight):
 @pytest.mark.parametrize(("velocity", "acceleration", "jerk"), LIMITS)
 def test_something_is_at_its_limit_at_all_times(robot, velocity, acceleration, jerk, straight):
     q0, q1 = ends(robot, 2)
-    motion = simulation.point_to_point(
-        robot, q0, q1, velocity=velocity, acceleration=acceleration, jerk=jerk, straight=straight
-    )
+    motion = simulation.point_to_point(robot, q0, q1, MotionLimits(velocity, acceleration, jerk), straight=straight)
     inner = slice(1, -1)
     near = 1e-6
     at = (abs(motion.v[inner]) > velocity * (1 - near)) | (abs(motion.a[inner]) > acceleration * (1 - near))
@@ -79,13 +82,13 @@ def test_something_is_at_its_limit_at_all_times(robot, velocity, acceleration, j
 def test_the_slowest_joint_decides(robot, velocity, acceleration, jerk):
     """The duration is the largest of the joints alone; straight lines do not take less."""
     q0, q1 = ends(robot, 3)
-    options = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
-    duration = simulation.point_to_point(robot, q0, q1, **options).t[-1]
+    limits = MotionLimits(velocity, acceleration, jerk)
+    duration = simulation.point_to_point(robot, q0, q1, limits).t[-1]
     alone = [
-        simulation.point_to_point(robot, q0, np.where(np.arange(6) == k, q1, q0), **options).t[-1] for k in range(6)
+        simulation.point_to_point(robot, q0, np.where(np.arange(6) == k, q1, q0), limits).t[-1] for k in range(6)
     ]
     assert duration == pytest.approx(max(alone), rel=ROUNDING)
-    assert simulation.point_to_point(robot, q0, q1, straight=True, **options).t[-1] >= duration * (1 - ROUNDING)
+    assert simulation.point_to_point(robot, q0, q1, limits, straight=True).t[-1] >= duration * (1 - ROUNDING)
 
 
 def test_known_durations():
@@ -103,7 +106,7 @@ def test_every_joint_type(seed):
     mechanism = random_mechanism(seed)
     robot = zveno.Robot(mechanism)
     q0, q1 = robot.random((2,), seed)
-    motion = simulation.point_to_point(robot, q0, q1, velocity=1.0, acceleration=2.0, rate=500.0)
+    motion = simulation.point_to_point(robot, q0, q1, MotionLimits(velocity=1.0, acceleration=2.0), rate=500.0)
     assert abs(motion.v).max() <= 1.0 + ROUNDING
     assert abs(motion.a).max() <= 2.0 + ROUNDING
     h = np.diff(motion.t)[0]
@@ -114,17 +117,17 @@ def test_every_joint_type(seed):
 
 def test_no_way_takes_no_time(robot):
     q0, _ = ends(robot, 4)
-    motion = simulation.point_to_point(robot, q0, q0, velocity=1.0, acceleration=1.0)
+    motion = simulation.point_to_point(robot, q0, q0, MotionLimits(1.0, 1.0))
     assert motion.t[-1] == 0.0
     assert np.array_equal(motion.q, np.stack([q0, q0]))
     assert not motion.v.any()
-    still = simulation.point_to_point(robot, q0, q0)  # nothing moves, so nothing needs a limit
+    still = simulation.point_to_point(robot, q0, q0, MotionLimits())  # nothing moves, so nothing needs a limit
     assert still.t[-1] == 0.0
 
 
 def test_torques_are_those_of_the_motion(robot):
     q0, q1 = ends(robot, 5)
-    motion = simulation.point_to_point(robot, q0, q1, velocity=1.0, acceleration=2.0)
+    motion = simulation.point_to_point(robot, q0, q1, MotionLimits(velocity=1.0, acceleration=2.0))
     assert np.allclose(motion.tau, robot.inverse_dynamics(motion.q, motion.v, motion.a))
     assert motion.energy_drift < 1e-2 * np.ptp(motion.energy)
     assert "quickest motion" in motion.summary
@@ -133,7 +136,7 @@ def test_torques_are_those_of_the_motion(robot):
 def test_limits_by_name_and_of_the_model():
     robot = zveno.load("ur5")
     q0, q1 = np.zeros(6), np.full(6, 0.5)
-    slow = simulation.point_to_point(robot, q0, q1, acceleration=5.0, velocity={"elbow": 0.1})
+    slow = simulation.point_to_point(robot, q0, q1, MotionLimits(acceleration=5.0, velocity={"elbow": 0.1}))
     assert slow.t[-1] == pytest.approx(0.5 / 0.1 + 0.1 / 5.0)
 
 
@@ -146,17 +149,19 @@ def test_limits_by_name_and_of_the_model():
         ({"velocity": {"elbow": 1.0}, "acceleration": 1.0}, "no joint named 'elbow'"),
         ({"velocity": (1.0, 2.0), "acceleration": 1.0}, "does not fit 6 joints"),
         ({"velocity": 1.0, "acceleration": 1.0, "rate": 0.0}, "rate: is 0"),
+        ({"acceleration": 1.0, "torque": 9.0}, "motion.torque cannot be limited"),
         ({"velocity": 1e-9, "acceleration": 1.0}, "more than 1000000 samples"),
     ],
 )
 def test_what_is_missing_or_wrong_is_named(robot, options, message):
     q0, q1 = ends(robot, 6)
+    limits = MotionLimits(**{name: value for name, value in options.items() if name != "rate"})
     with pytest.raises(zveno.ZvenoError, match=message):
-        simulation.point_to_point(robot, q0, q1, **options)
+        simulation.point_to_point(robot, q0, q1, limits, rate=options.get("rate", 1000.0))
 
 
 def test_ends_that_cannot_be(robot):
     with pytest.raises(zveno.errors.ShapeError, match="q0"):
-        simulation.point_to_point(robot, np.full(6, np.nan), np.zeros(6), velocity=1.0, acceleration=1.0)
+        simulation.point_to_point(robot, np.full(6, np.nan), np.zeros(6), MotionLimits(1.0, 1.0))
     with pytest.raises(zveno.errors.ShapeError, match="q1"):
-        simulation.point_to_point(robot, np.zeros(6), np.zeros((2, 6)), velocity=1.0, acceleration=1.0)
+        simulation.point_to_point(robot, np.zeros(6), np.zeros((2, 6)), MotionLimits(1.0, 1.0))

@@ -75,6 +75,7 @@ def excite(
     from ..identification.excitation.result import WRITERS
     from ..io.logs.read import read_log
     from ..io.results import load_result
+    from ..motion_limits import MotionLimits
     from ..robot import Robot
     from .model import loaded
 
@@ -98,10 +99,7 @@ def excite(
         clearance=Clearance(radius, ground, clearance) if clearance or ground is not None else None,
         timeout=timeout,
         rng=rng,
-        velocity=_limit(velocity),
-        acceleration=_limit(acceleration),
-        jerk=_limit(jerk),
-        torque=_limit(torque),
+        motion=MotionLimits(_limit(velocity), _limit(acceleration), _limit(jerk), _limit(torque)),
     )
     write_plot(motion, picture.plot)
     output = apart(output, set(WRITERS) - {".json"}, lambda file: motion.write_trajectory(file, rate or 100.0))

@@ -12,7 +12,7 @@ from ..io.results import hash_of
 from ..mechanism import Mechanism
 from ..mechanism.loops import for_trees
 from ..mechanism.units import coordinate_units, velocity_units
-from ..motion_limits import Bound, bound_of, model_limits
+from ..motion_limits import MotionLimits, bound_of, model_limits
 from ..robot_functions import RobotFunctions
 from .trajectory import Trajectory
 
@@ -25,10 +25,8 @@ def point_to_point(
     robot: RobotFunctions,
     q0: ArrayLike,
     q1: ArrayLike,
+    motion: MotionLimits,
     *,
-    velocity: Bound = None,
-    acceleration: Bound = None,
-    jerk: Bound = None,
     straight: bool = False,
     rate: float = 1000.0,
 ) -> Trajectory:
@@ -40,9 +38,7 @@ def point_to_point(
     Args:
         robot: the robot.
         q0, q1: (n_q,).
-        velocity: limit, a scalar or one per joint (or by joint name), rad/s or m/s; the model's if not given.
-        acceleration: the same, rad/s² or m/s². Models have none, so it must be given.
-        jerk: the same, rad/s³ or m/s³; no limit if not given.
+        motion: limits. Models have no acceleration limit, so it must be given; torques cannot be limited.
         straight: True to keep the joints in proportion, so that q moves on a line; this may take longer.
         rate: minimum sampling rate, Hz.
     """
@@ -51,7 +47,7 @@ def point_to_point(
     if not (np.isfinite(rate) and rate > 0.0):
         raise ZvenoError(f"is {rate}", element="rate", remedy="Give samples per second, above zero")
     distance = np.array(mechanism.difference(q0, q1), dtype=float)
-    limits = _limits(mechanism, distance, velocity, acceleration, jerk)
+    limits = _limits(mechanism, distance, motion)
     profiles = [quickest(*(limit[slice_].min() for limit in limits)) for slice_ in _together(mechanism, straight)]
     duration = max((profile.duration for profile in profiles), default=0.0)
     if duration * rate > MAX_SAMPLES:
@@ -66,7 +62,7 @@ def point_to_point(
         shares[:, :, slice_] = profile.stretched(t, duration)[:, :, None]
     q = np.array([mechanism.integrate(q0, step) for step in shares[0] * distance])
     q[0], q[-1] = q0, q1  # to the last digit
-    return _trajectory(robot, t, q, shares[1] * distance, shares[2] * distance, (velocity, acceleration, jerk))
+    return _trajectory(robot, t, q, shares[1] * distance, shares[2] * distance, motion)
 
 
 @dataclass(frozen=True)
@@ -136,14 +132,20 @@ def quickest(velocity: float, acceleration: float, jerk: float) -> Profile:
 
 
 def _limits(
-    mechanism: Mechanism, distance: np.ndarray, velocity: Bound, acceleration: Bound, jerk: Bound
+    mechanism: Mechanism, distance: np.ndarray, motion: MotionLimits
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return velocity, acceleration and jerk limits as shares of a joint's path; infinite if it does not move."""
+    if motion.torque is not None:
+        raise ZvenoError(
+            "motion.torque cannot be limited here",
+            element="motion",
+            remedy="Leave torque out; the torques of the motion are in `tau`",
+        )
     endless = np.full(mechanism.n_v, np.inf)
     bounds = (
-        bound_of(mechanism, velocity, model_limits(mechanism, "velocity"), "velocity"),
-        bound_of(mechanism, acceleration, endless, "acceleration"),
-        bound_of(mechanism, jerk, endless, "jerk"),
+        bound_of(mechanism, motion.velocity, model_limits(mechanism, "velocity"), "velocity"),
+        bound_of(mechanism, motion.acceleration, endless, "acceleration"),
+        bound_of(mechanism, motion.jerk, endless, "jerk"),
     )
     moving = distance != 0.0
     for name, bound in zip(("velocity", "acceleration"), bounds, strict=False):
@@ -156,7 +158,7 @@ def _limits(
             raise ZvenoError(
                 f"there is no limit of {name} for {', '.join(missing)}",
                 element=name,
-                remedy=f"Give {name}=, one number or one per joint",
+                remedy=f"Give MotionLimits({name}=…), one number or one per joint",
             )
     with np.errstate(divide="ignore"):
         ways = [np.where(moving, bound / np.where(moving, abs(distance), 1.0), np.inf) for bound in bounds]
@@ -180,7 +182,7 @@ def _checked(mechanism: Mechanism, q: ArrayLike, name: str) -> np.ndarray:
 
 
 def _trajectory(
-    robot: RobotFunctions, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, limits: tuple[Bound, ...]
+    robot: RobotFunctions, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, motion: MotionLimits
 ) -> Trajectory:
     mechanism, n = robot.mechanism, len(t)
     energy = robot.energy(q, v)
@@ -207,6 +209,11 @@ def _trajectory(
         violation=np.zeros(n),
         violation_rate=np.zeros(n),
         method="the quickest motion within limits",
-        inputs_hash=hash_of(mechanism.fingerprint, q[0], q[-1], *(repr(limit) for limit in limits)),
+        inputs_hash=hash_of(
+            mechanism.fingerprint,
+            q[0],
+            q[-1],
+            *map(repr, (motion.velocity, motion.acceleration, motion.jerk)),
+        ),
         mechanism=mechanism,
     )

@@ -9,6 +9,7 @@ import pytest
 
 import zveno
 from mechanisms import SINGLE, random_mechanism
+from zveno import MotionLimits
 from zveno.algorithms.drives import friction_torque
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
 from zveno.base_parameters.regressor import regressor_columns
@@ -20,7 +21,7 @@ from zveno.identification.excitation._curves import FourierBasis
 from zveno.identification.excitation._optimise import ascended, random_motions, settled
 from zveno.identification.excitation._problem import ClearanceTerm
 from zveno.identification.excitation.plan_excitation import RATE, excitation_problem, plan_excitation
-from zveno.motion_limits import MotionLimits, motion_limits
+from zveno.motion_limits import MotionBounds, motion_bounds
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +32,7 @@ def few_motions(monkeypatch):
 
 
 def problem(robot, basis, clearance=None, jerk=300.0):
-    limits, _ = motion_limits(robot, None, 2.0, 8.0, jerk, 60.0)
+    limits, _ = motion_bounds(robot, None, MotionLimits(2.0, 8.0, jerk, 60.0))
     return excitation_problem(
         robot, limits, basis, drives=True, payload=None, have=None, clearance=clearance, torque_sigma=0.5
     )
@@ -44,7 +45,7 @@ def arm():
 
 @pytest.fixture(scope="module")
 def planned(arm):
-    return plan_excitation(arm, 8.0, velocity=2.0, acceleration=8.0, jerk=200.0, torque=90.0)
+    return plan_excitation(arm, 8.0, motion=MotionLimits(velocity=2.0, acceleration=8.0, jerk=200.0, torque=90.0))
 
 
 @pytest.mark.laws
@@ -71,7 +72,7 @@ def test_gradient_against_complex_step(seed):
     rng = np.random.default_rng(seed)
     robot = zveno.Robot(random_mechanism(seed, 2, kinds=SINGLE, drives=True))
     basis = FourierBasis(5.0, 3)
-    limits, _ = motion_limits(robot, None, 2.0, 8.0, 300.0, 500.0)
+    limits, _ = motion_bounds(robot, None, MotionLimits(2.0, 8.0, 300.0, 500.0))
     task = excitation_problem(
         robot, limits, basis, drives=True, payload=None, have=None, clearance=None, torque_sigma=0.7
     )
@@ -146,10 +147,10 @@ def random_problem(seed):
     asked = {
         "duration": float(rng.uniform(2.0, 12.0)),
         "harmonics": int(rng.integers(3, 7)),
-        "torque": heavy * rng.uniform(1.5, 4.0),
         "rng": seed,
     }
-    return robot, asked | random_limits(rng, robot.n_v)
+    torque = heavy * rng.uniform(1.5, 4.0)
+    return robot, asked | {"motion": MotionLimits(**random_limits(rng, robot.n_v), torque=torque)}
 
 
 WEAK = 397
@@ -170,7 +171,7 @@ def test_limits_are_kept_at_all_times(seed):
             raise
         pytest.skip(str(error))
     limits = motion.limits
-    assert isinstance(limits, MotionLimits)
+    assert isinstance(limits, MotionBounds)
     _t, q, v, a = motion.sample(100 * 200 / motion.duration)
     jerk = motion.curve(np.linspace(0.0, motion.duration, 20_000), 3)
     tiny = 1.0 + 1e-9
@@ -197,7 +198,7 @@ def test_optimised_beats_random_and_uses_its_limits(planned):
 @pytest.mark.laws
 def test_limits_between_samples_cost_little(arm):
     """Torques that exceed a limit between samples are seen while climbing: no start ends far below its optimum."""
-    limits, _ = motion_limits(arm, None, 2.0, 8.0, None, 48.0)
+    limits, _ = motion_bounds(arm, None, MotionLimits(2.0, 8.0, None, 48.0))
     task = excitation_problem(
         arm, limits, FourierBasis(6.0, 6), drives=True, payload=None, have=None, clearance=None, torque_sigma=1.0
     )
@@ -245,7 +246,7 @@ def test_predicted_accuracy_is_that_of_many_recordings(arm, planned):
 
 @pytest.mark.laws
 def test_what_is_known_before_is_complemented(arm, planned):
-    limits = {"velocity": 2.0, "acceleration": 8.0, "torque": 90.0}
+    limits = {"motion": MotionLimits(velocity=2.0, acceleration=8.0, torque=90.0)}
     alone = plan_excitation(arm, 4.0, **limits)
     after = plan_excitation(arm, 4.0, existing=[planned, alone], **limits)
     assert (after.sigma < after.sigma_before).all()
@@ -259,7 +260,7 @@ def test_what_is_known_before_is_complemented(arm, planned):
 
 @pytest.mark.laws
 def test_a_payload_alone_needs_its_ten_parameters(arm):
-    motion = plan_excitation(arm, 4.0, payload="link6", velocity=2.0, acceleration=8.0)
+    motion = plan_excitation(arm, 4.0, payload="link6", motion=MotionLimits(velocity=2.0, acceleration=8.0))
     assert len(motion.names) == 10
     assert motion.condition < 10.0
 
@@ -275,22 +276,22 @@ def test_one_joint_prismatic_and_floating():
     assert any("no limits" in note for note in motion.notes)
     arm = zveno.load("puma560")
     floating = arm.with_base("free")
-    held = plan_excitation(floating, 5.0, velocity=1.0)
-    fixed = plan_excitation(arm, 5.0, velocity=1.0)
+    held = plan_excitation(floating, 5.0, motion=MotionLimits(velocity=1.0))
+    fixed = plan_excitation(arm, 5.0, motion=MotionLimits(velocity=1.0))
     np.testing.assert_array_equal(held.curve.coefficients, fixed.curve.coefficients)
     assert any("base is held" in note for note in held.notes)
 
 
 @pytest.mark.laws
 def test_held_joints_stand_still(arm):
-    motion = plan_excitation(arm, 4.0, fixed={arm.joint_names[0]: 0.4}, velocity=1.0)
+    motion = plan_excitation(arm, 4.0, fixed={arm.joint_names[0]: 0.4}, motion=MotionLimits(velocity=1.0))
     assert motion.joint_names == arm.joint_names[1:]
     assert motion.held == {arm.joint_names[0]: 0.4}
 
 
 @pytest.mark.laws
 def test_interruption_keeps_the_best_feasible_motion(arm):
-    motion = plan_excitation(arm, 5.0, velocity=1.0, torque=90.0, timeout=0.0)
+    motion = plan_excitation(arm, 5.0, motion=MotionLimits(velocity=1.0, torque=90.0), timeout=0.0)
     assert motion.status == "interrupted"
     assert "interrupted" in motion.summary
     _, q, v, a = motion.sample(2000.0)
@@ -299,7 +300,7 @@ def test_interruption_keeps_the_best_feasible_motion(arm):
     def stop(done, total):
         raise KeyboardInterrupt
 
-    motion = plan_excitation(arm, 5.0, velocity=1.0, torque=90.0, progress=stop)
+    motion = plan_excitation(arm, 5.0, motion=MotionLimits(velocity=1.0, torque=90.0), progress=stop)
     assert motion.status == "interrupted"
     assert motion.log_det >= motion.random.max()
 
@@ -331,10 +332,10 @@ def test_files(planned, tmp_path, arm):
         ({"duration": 0.0}, "duration"),
         ({"duration": np.nan}, "duration"),
         ({"harmonics": 1}, "harmonics"),
-        ({"velocity": {"elbowy": 1.0}}, "elbowy"),
-        ({"velocity": [1.0, 2.0]}, "6 joints"),
-        ({"velocity": -1.0}, "not positive"),
-        ({"torque": 3.0}, "torque limit"),
+        ({"motion": MotionLimits({"elbowy": 1.0})}, "elbowy"),
+        ({"motion": MotionLimits([1.0, 2.0])}, "6 joints"),
+        ({"motion": MotionLimits(-1.0)}, "not positive"),
+        ({"motion": MotionLimits(1.0, torque=3.0)}, "torque limit"),
         ({"torque_sigma": 0.0}, "torque_sigma"),
         ({"fixed": ["nobody"]}, "nobody"),
         ({"existing": "a.csv"}, "existing"),
@@ -345,4 +346,4 @@ def test_files(planned, tmp_path, arm):
 )
 def test_bad_input_is_named(arm, options, said):
     with pytest.raises(ZvenoError, match=said):
-        plan_excitation(arm, **({"duration": 5.0, "velocity": 1.0} | options))
+        plan_excitation(arm, **({"duration": 5.0, "motion": MotionLimits(1.0)} | options))

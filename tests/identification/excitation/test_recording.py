@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import zveno
-from zveno import identification
+from zveno import MotionLimits, identification
 from zveno.errors import ZvenoError
 
 
@@ -24,7 +24,9 @@ def arm():
 
 @pytest.fixture(scope="module")
 def motion(arm):
-    return zveno.identification.plan_excitation(arm, 6.0, velocity=3.0, acceleration=20.0, torque=60.0)
+    return zveno.identification.plan_excitation(
+        arm, 6.0, motion=MotionLimits(velocity=3.0, acceleration=20.0, torque=60.0)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +53,7 @@ def test_an_identification_of_the_recording_finds_the_robot(arm, log):
 
 @pytest.mark.laws
 def test_a_recording_counts_like_the_motion_it_followed(arm, motion, log):
-    limits = {"velocity": 3.0, "acceleration": 20.0, "torque": 60.0}
+    limits = {"motion": MotionLimits(velocity=3.0, acceleration=20.0, torque=60.0)}
     by_log = zveno.identification.plan_excitation(arm, 3.0, existing=log, **limits)
     by_motion = zveno.identification.plan_excitation(arm, 3.0, existing=[motion, motion], **limits)
     # Edges that filters need are lost, and friction of a smoothed velocity turns a little later.

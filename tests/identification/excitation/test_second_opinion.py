@@ -13,7 +13,7 @@ from zveno.identification.excitation._curves import FourierBasis
 from zveno.identification.excitation._optimise import ascended, random_motions, settled
 from zveno.identification.excitation.plan_excitation import excitation_problem
 from zveno.kernels.trace import trace
-from zveno.motion_limits import motion_limits
+from zveno.motion_limits import MotionLimits, motion_bounds
 
 GAIN = 0.01
 """Share of σ that IPOPT may still gain: the barrier ends at a weight that keeps about this much."""
@@ -29,7 +29,7 @@ def two_links():
     robot = zveno.load("planar2").with_gravity((0.0, -9.81, 0.0))
     inertia = np.array([2.0, 0.3, 0.02, 0.0, 0.02, 0.0, 0.08, 0.0, 0.0, 0.09])
     robot = robot.with_inertia(dict.fromkeys(robot.link_names[1:], inertia))
-    limits, _ = motion_limits(robot, None, 2.0, 8.0, None, [20.0, 8.0])
+    limits, _ = motion_bounds(robot, None, MotionLimits(2.0, 8.0, None, [20.0, 8.0]))
     return excitation_problem(
         robot, limits, FourierBasis(5.0, 4), drives=("viscous",), payload=None, have=None, clearance=None,
         torque_sigma=1.0,

@@ -25,7 +25,7 @@ from ...kernels.kernel import Kernel
 from ...kernels.trace import call, trace
 from ...mechanism import Mechanism
 from ...mechanism.edit import rebuilt
-from ...motion_limits import MotionLimits
+from ...motion_limits import MotionBounds
 from ...robot_functions import RobotFunctions
 from ...spatial.inertia import N_PARAMETERS
 from .._preparation import Preparation
@@ -56,7 +56,7 @@ class ExcitationProblem:
     wanted: WantedParameters
     prior: np.ndarray
     samples: float
-    limits: MotionLimits
+    limits: MotionBounds
     torque: NominalTorque
     clearance: ClearanceTerm | None
     free: np.ndarray = field(init=False)

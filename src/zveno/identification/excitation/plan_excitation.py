@@ -18,7 +18,7 @@ from ...mechanism.base import with_base
 from ...mechanism.edit import fix_joints
 from ...mechanism.loops import for_trees
 from ...mechanism.units import coordinate_units
-from ...motion_limits import Bound, MotionLimits, motion_limits
+from ...motion_limits import MotionBounds, MotionLimits, motion_bounds
 from ...progress import Progress, ProgressBar
 from ...robot_functions import RobotFunctions
 from ._curves import FourierBasis
@@ -47,10 +47,7 @@ def plan_excitation(
     existing: Any = None,
     fixed: Mapping[str, float] | Sequence[str] = (),
     limits: Mapping[str, tuple[float, float]] | None = None,
-    velocity: Bound = None,
-    acceleration: Bound = None,
-    jerk: Bound = None,
-    torque: Bound = None,
+    motion: MotionLimits = MotionLimits(),  # noqa: B008  (frozen)
     clearance: Clearance | None = None,
     torque_sigma: ArrayLike = 1.0,
     timeout: float | None = None,
@@ -71,8 +68,7 @@ def plan_excitation(
         existing: earlier recordings that the motion complements: Excitations, Logs, or (q, v, a) arrays.
         fixed: joints that stand still: names, or positions by name.
         limits: ranges by joint name, where narrower than the robot's own.
-        velocity, acceleration, jerk, torque: limits, a scalar, one per moving joint, or by joint name; the model's
-            own where not given.
+        motion: limits of velocity, acceleration, jerk and torque of the moving joints; the model's if not given.
         clearance: distance of links from each other and the ground; not checked if None.
         torque_sigma: standard deviation of a measured torque, a scalar or one per moving joint, N·m or N.
         timeout: time limit; the best motion so far is then returned.
@@ -80,7 +76,7 @@ def plan_excitation(
         progress: whether a bar is shown, or a function of (done, total).
     """
     part, held, notes = moving_part(robot, fixed)
-    bounds, assumed = motion_limits(part, limits, velocity, acceleration, jerk, torque)
+    bounds, assumed = motion_bounds(part, limits, motion)
     problem = excitation_problem(
         part,
         bounds,
@@ -115,7 +111,7 @@ RATE = 100.0
 
 def excitation_problem(
     robot: RobotFunctions,
-    limits: MotionLimits,
+    limits: MotionBounds,
     basis: FourierBasis,
     *,
     drives: bool | Sequence[str],

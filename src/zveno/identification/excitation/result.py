@@ -16,7 +16,7 @@ from ...io.files import write_text
 from ...io.results import registered
 from ...mechanism import Mechanism
 from ...mechanism.units import with_unit
-from ...motion_limits import MotionLimits
+from ...motion_limits import MotionBounds
 from ...report.description import Description
 from ...report.result import Result
 from ._curves import FourierCurve
@@ -60,7 +60,7 @@ class Excitation(Result):
     units: tuple[str, ...]
     held: dict[str, float]
     curve: FourierCurve
-    limits: MotionLimits
+    limits: MotionBounds
     peaks: dict[str, np.ndarray]
     clearance: bool
     names: tuple[str, ...]
