@@ -7,7 +7,7 @@ import numpy as np
 import zveno
 from mechanisms import random_mechanism
 from zveno.loops import mobility
-from zveno.mechanism import Frame, Joint, Link, Loop, Revolute, Spherical, Universal, assemble
+from zveno.mechanism import Frame, Joint, Link, Loop, Prismatic, Revolute, Spherical, Universal, assemble
 from zveno.spatial import inertia
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
@@ -161,3 +161,76 @@ def random_machine(seed: int) -> zveno.Robot:
             continue
         if found.status == "regular" and found.margin > 1e-2 and found.mobility:
             return robot
+
+
+def random_plane_machine(seed: int, locked="point") -> zveno.Robot:
+    """Three motors and three dyads of hinges and slides in a tilted plane, closed by construction."""
+    rng = np.random.default_rng(seed)
+    hinge = Revolute()
+    links, bodies = (
+        [Link("ground"), Link("carrier"), Link("crank0"), Link("crank1")],
+        ["carrier", "crank0", "crank1"],
+    )
+    tilt = transform(exp(rng.normal(size=3)), rng.normal(size=3))
+
+    def joint(name, parent, child):
+        slides = name[0] in "pq" and rng.uniform() < 0.4
+        angle = rng.uniform(-3, 3)
+        kind = Prismatic((np.cos(angle), np.sin(angle), 0.0)) if slides else hinge
+        return Joint(name, parent, child, kind, at(*rng.uniform(-1, 1, size=2)))
+
+    joints = [Joint("carry", "ground", "carrier", Revolute((0.6, 0.0, 0.8)), tilt)]
+    joints += [joint("a", "carrier", "crank0"), joint("b", "carrier", "crank1")]
+    dyads = []
+    for k in range(3):
+        first, second = (str(name) for name in rng.choice(bodies, 2, replace=False))
+        links += [Link(f"x{k}", rod(1.0, 0.5)), Link(f"y{k}", rod(1.0, 0.5))]
+        pair = joint(f"p{k}", first, f"x{k}"), joint(f"q{k}", second, f"y{k}")
+        joints += pair
+        dyads.append((f"x{k}", f"y{k}", rng.uniform(-1, 1, size=2)))
+        bodies += [f"x{k}", f"y{k}"]
+    tree = assemble("plane machine", links, joints)
+    q = zveno.Robot(tree).random(1, rng)[0]
+    poses = dict(zip(tree.link_names, zveno.Robot(tree).link_poses(q), strict=True))
+    frames, loops = [], []
+    for k, (x, y, place) in enumerate(dyads):
+        point = poses["carrier"] @ at(*place)
+        frames += [
+            Frame(f"{name}{k}", link, np.linalg.inv(poses[link]) @ point) for name, link in (("f", x), ("g", y))
+        ]
+        loops.append(Loop(f"f{k}", f"g{k}", locked))
+    return zveno.Robot(
+        assemble("plane machine", links, joints, frames, loops=loops, motors=("carry", "a", "b"), reference=q)
+    )
+
+
+def random_ankle(seed: int) -> zveno.Robot:
+    """A foot on a universal joint or two skew hinges, and two rods from cranks in any direction."""
+    rng = np.random.default_rng(seed)
+    links, joints, frames = [Link("shin"), Link("foot", rod(1.0, 0.3))], [], []
+    if seed % 2:
+        joints.append(Joint("foot", "shin", "foot", Universal(rng.normal(size=3), rng.normal(size=3))))
+    else:
+        links.append(Link("between", rod(0.5, 0.1)))
+        joints.append(Joint("pitch", "shin", "between", Revolute(rng.normal(size=3))))
+        joints.append(Joint("roll", "between", "foot", Revolute(rng.normal(size=3)), at(*rng.normal(size=3) * 0.1)))
+    for k in range(2):
+        links += [Link(f"crank{k}", rod(0.1, 0.1)), Link(f"rod{k}", rod(0.1, 0.5))]
+        joints.append(
+            Joint(f"motor{k}", "shin", f"crank{k}", Revolute(rng.normal(size=3)), at(*rng.normal(size=3) * 0.3))
+        )
+        kind = Universal((0, 1, 0), (1, 0, 0)) if rng.uniform() < 0.7 else Spherical()
+        joints.append(Joint(f"swing{k}", f"crank{k}", f"rod{k}", kind, at(*rng.normal(size=3) * 0.2)))
+    tree = assemble("ankle", links, joints)
+    q = zveno.Robot(tree).random(1, rng)[0]
+    poses = dict(zip(tree.link_names, zveno.Robot(tree).link_poses(q), strict=True))
+    for k in range(2):
+        point = poses[f"rod{k}"] @ at(*rng.normal(size=3) * 0.4)
+        frames += [
+            Frame(f"{name}{k}", link, np.linalg.inv(poses[link]) @ point)
+            for name, link in (("end", f"rod{k}"), ("pin", "foot"))
+        ]
+    loops = [Loop(f"end{k}", f"pin{k}") for k in range(2)]
+    return zveno.Robot(
+        assemble("ankle", links, joints, frames, loops=loops, motors=("motor0", "motor1"), reference=q)
+    )

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from closed_machines import palletiser, random_ankle, random_plane_machine
 from closed_models import at, body, carried, four_bar
 
 import zveno
 from zveno import Frame, Joint, Link, Loop, ZvenoError, joints
-from zveno.loops import assembly_modes, close
+from zveno.loops import _modes, assembly_modes, close
+from zveno.loops._close import _Follower
+from zveno.loops.selection import selection
+from zveno.mechanism.edit import rebuilt
 
 CASES = Path(__file__).parents[3] / "shared" / "cases" / "loops"
 
@@ -97,7 +101,8 @@ def test_faults(tmp_path):
 @pytest.mark.parametrize(
     ("name", "count", "status"),
     [("four_bar", 2, "complete"), ("five_bar", 2, "complete"), ("slider_crank", 2, "complete"),
-     ("palletiser", 8, "complete"), ("ankle", 4, "sampled"), ("delta", 16, "sampled")],
+     ("palletiser", 8, "complete"), ("ankle", 4, "complete"), ("three_rpr", 2, "complete"),
+     ("delta", 16, "sampled")],
 )  # fmt: skip
 def test_known_modes_of_the_cases(name, count, status):
     if not CASES.exists():
@@ -108,3 +113,51 @@ def test_known_modes_of_the_cases(name, count, status):
     modes = assembly_modes(robot, {})
     assert known == count
     assert (len(modes), modes.status) == (count, status)
+
+
+def test_a_palletiser_has_eight():
+    """Three loops with two modes each; a loop closed by hinges is the same as one closed by points."""
+    robot = palletiser()
+    modes = assembly_modes(robot, {"shoulder": 1.1})
+    assert (len(modes), modes.status, modes.bound) == (8, "complete", 8)
+    hinged = [replace(loop, locked="hinge") for loop in robot.mechanism.loops]
+    frames = [replace(f, T_link_frame=f.T_link_frame @ at(rpy=(np.pi / 2, 0, 0))) for f in robot.mechanism.frames]
+    again = assembly_modes(zveno.Robot(rebuilt(robot.mechanism, loops=hinged, frames=frames)), {"shoulder": 1.1})
+    assert again.status == "complete"
+    assert np.allclose(again.q, modes.q, atol=1e-9)
+
+
+def test_out_of_reach_is_complete_too():
+    """A crank longer than the others reach: no state, and it is known that there is none."""
+    robot = zveno.Robot(four_bar(a=0.5, b=0.3, c=0.3, d=0.5))
+    assert len(assembly_modes(robot, [0.7])) == 2
+    modes = assembly_modes(robot, [2.5])
+    assert (len(modes), modes.status) == (0, "complete")
+
+
+def check_against_samples(robot):
+    """Every state closes, the reference is among them, and random starts find no other."""
+    mechanism = robot.mechanism
+    modes = assembly_modes(robot, {})
+    assert modes.status == "complete"
+    chosen = selection(mechanism)
+    follower = _Follower(robot, chosen)
+    assert abs(follower.kernel(modes.q)[0]).max() < 1e-9
+    starts = _modes._random_starts(mechanism, chosen, chosen.q, np.random.default_rng(1))[:300]
+    q = _modes._newton(follower, starts)
+    q = q[(abs(follower.kernel(q)[0]) < 1e-9).all(axis=1)] if len(q) else q
+    together, _ = _modes._distinct(robot, np.concatenate([modes.q, chosen.q[None], q]))
+    assert len(together) == len(modes) <= modes.bound
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize("locked", ["point", "hinge", ("x", "y")])
+@pytest.mark.parametrize("seed", range(8))
+def test_random_dyads(seed, locked):
+    check_against_samples(random_plane_machine(seed, locked))
+
+
+@pytest.mark.laws
+@pytest.mark.parametrize("seed", range(16))
+def test_random_ankles(seed):
+    check_against_samples(random_ankle(seed))

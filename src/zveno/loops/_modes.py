@@ -1,9 +1,8 @@
 """Assembly modes: all closed states of a mechanism for given coordinates of its motors.
 
-States are found by Newton's method from many random starts, and counted as poses of bodies: a ball or universal
-joint has several coordinates for one pose. A count is complete only if it reaches a bound. One dependent hinge has
-at most two solutions for one row, a slide one. Two dependent joints of a plane loop (hinges or slides) have at most
-two: two circles, or a circle and a line.
+Loops that reduce to blocks of one or two joints are solved completely. Otherwise states are found by Newton's
+method from many random starts. States are counted as poses of bodies: a ball or universal joint has several
+coordinates for one pose.
 """
 
 from __future__ import annotations
@@ -14,8 +13,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import connected_components
 
 from ..errors import ShapeError
 from ..io.results import hash_of, registered
@@ -25,7 +22,8 @@ from ..report.description import Description
 from ..report.result import Result
 from ..robot_functions import RobotFunctions
 from ._close import _coordinates, _Follower, _solved, _targets
-from .branch import GAP, scaled
+from .blocks import Unsolved, all_states
+from .branch import scaled
 from .selection import Selection, selection
 
 STARTS = 2000
@@ -35,6 +33,8 @@ SAME = 1e-6
 """Largest difference of two equal poses, as a share of the mechanism's size."""
 NEARLY_DOUBLE = 1e-4
 """Smallest over largest singular value of K below which two modes may have met."""
+
+MEETING = "two modes meet, or nearly so: the motors are at the edge of their reach"
 
 ModesStatus = Literal["complete", "sampled", "undecided"]
 
@@ -46,11 +46,12 @@ class Modes(Result):
 
     Attributes:
         q: closed states, (n, n_q), the nearest to the reference first; one per set of body poses.
-        status: "complete", as many as there can be; "sampled", others may exist; "undecided", two of them nearly
-            coincide, so that their number depends on rounding.
+        status: "complete", the loops reduce to blocks of one or two joints, and all roots of these are listed;
+            "sampled", others may exist; "undecided", two of them nearly coincide, so that their number depends on
+            rounding.
         reason: why.
-        bound: largest possible number of modes, None if none is known.
-        found_from: number of random starts that led to each mode, (n,).
+        bound: largest possible number of modes, None for status "sampled".
+        found_from: number of roots, or of random starts, that led to each mode, (n,).
         within_limits: (n,) True if all joints are within their limits.
         driven: names of the coordinates that were given; idle: names of those that stayed at the reference.
         given: their values.
@@ -107,16 +108,21 @@ def assembly_modes(
     start = chosen.q.copy()
     start[_coordinates(robot, chosen)] = target
     follower = _Follower(robot, chosen)
-    q = _newton(follower, _random_starts(mechanism, chosen, start, np.random.default_rng(rng)))
-    scale = follower.scale
-    left = abs(follower.kernel(q)[0]) / scale.lengths if len(q) else np.zeros((0, 1))
-    tolerance = max(10.0 * float((abs(chosen.left) / scale.lengths).max()), 1e-9)
-    q = q[(left < tolerance).all(axis=1)]
-    q, counts = _distinct(robot, q)
+    open_by = float((abs(chosen.left) / follower.scale.lengths).max())
+    try:
+        q, bound, is_doubtful = all_states(robot, start, _joints_of(mechanism, chosen.dependent), open_by)
+        q, counts = _distinct(robot, q)
+        meets = is_doubtful or _meets(follower, q)
+        status, reason = ("undecided", MEETING) if meets else ("complete", f"there are at most {bound}")
+    except Unsolved as error:
+        bound = None
+        q = _newton(follower, _random_starts(mechanism, chosen, start, np.random.default_rng(rng)))
+        off = abs(follower.kernel(q)[0]) / follower.scale.lengths if len(q) else np.zeros((0, 1))
+        q, counts = _distinct(robot, q[(off < max(10.0 * open_by, 1e-9)).all(axis=1)])
+        meets = _meets(follower, q)
+        status, reason = ("undecided", MEETING) if meets else ("sampled", f"from {STARTS} random starts: {error}")
     nearest = np.argsort([np.linalg.norm(mechanism.difference(chosen.q, each)) for each in q], kind="stable")
     q, counts = q[nearest], counts[nearest]
-    bound = _bound(mechanism, chosen)
-    status, reason = _judge(follower, q, bound)
     return Modes(
         q=q,
         status=status,
@@ -223,79 +229,16 @@ def _line_of_rod(mechanism: Mechanism, i: int) -> np.ndarray | None:
     return ends[0].T_link_frame[:3, 3:] if universal and at_the_point else None
 
 
-def _bound(mechanism: Mechanism, chosen: Selection) -> int | None:
-    """Return the product of the blocks' bounds if every block has one, else None."""
-    if any(joint.mimic is not None for joint in mechanism.joints) or len(chosen.idle):
-        return None
-    scale = scaled(mechanism)
-    J = abs(scale.rows(scale.samples[1])).max(axis=0)
-    row_of = {k: row for row, k in chosen.pivots}
-    columns = chosen.dependent.tolist()
-    # The row matched with a column depends on other columns: blocks are the strong components of that graph.
-    depends = np.array([[J[row_of[k], j] > GAP for j in columns] for k in columns])
-    count, labels = connected_components(csr_matrix(depends), connection="strong")
-    bound = 1
-    for block in range(count):
-        members = [k for k, label in zip(columns, labels, strict=True) if label == block]
-        limit = _limit_of_block(mechanism, members, [row_of[k] for k in members])
-        if limit is None:
-            return None
-        bound *= limit
-    return bound
+def _meets(follower: _Follower, q: np.ndarray) -> bool:
+    """Return True if a state is so near to a singular one that two modes may have met there."""
+    if not len(q):
+        return False
+    s = np.linalg.svd(follower.equations(q)[1], compute_uv=False)
+    return bool(s.shape[1] and (s[:, -1] < NEARLY_DOUBLE * s[:, 0]).any())
 
 
-def _limit_of_block(mechanism: Mechanism, velocities: list[int], rows: list[int]) -> int | None:
-    """Return the largest number of solutions of one or two joints for as many rows, None if it is not known."""
-    owners = [(loop, name) for loop in mechanism.loops for name in loop.locked]
-    loops = {owners[row][0].label for row in rows}
-    if len(velocities) > 2 or len(loops) != 1 or any(len(owners[row][1]) == 2 for row in rows):
-        return None
-    at = {k: name for name in mechanism.joint_names for k in range(mechanism.n_v)[mechanism.v_slices[name]]}
-    joints = [mechanism.joint(at[k]) for k in velocities]
-    if any(joint.type.kind not in ("revolute", "continuous", "prismatic") for joint in joints):
-        return None
-    if len(velocities) == 1:
-        return 1 if joints[0].type.kind == "prismatic" else 2
-    # In the plane of the loop, every joint of its chains is a hinge across the plane or a slide in it.
-    loop = owners[rows[0]][0]
-    normals, slides = [], []
-    for i, joint in _chain(mechanism, loop):
-        if joint.type.kind == "fixed":
-            continue
-        if joint.type.kind not in ("revolute", "continuous", "prismatic"):
-            return None
-        axis = _neutral_rotation(mechanism, i) @ joint.type.parameters()["axis"]
-        (slides if joint.type.kind == "prismatic" else normals).append(axis)
-    if not normals:
-        return None
-    parallel = all(np.linalg.norm(np.cross(normals[0], other)) < GAP for other in normals)
-    return 2 if parallel and all(abs(normals[0] @ slide) < GAP for slide in slides) else None
-
-
-def _chain(mechanism: Mechanism, loop):
-    """Return (number, joint) of the joints between the ends of a loop."""
-    paths = []
-    for link in map(mechanism.link_number, mechanism.loop_links(loop)):
-        paths.append({*mechanism.tree.ancestors(link), link})
-    return [(i, mechanism.joints[i - 1]) for i in sorted(paths[0] ^ paths[1])]
-
-
-def _neutral_rotation(mechanism: Mechanism, i: int) -> np.ndarray:
-    """Return the axes of joint i in the world at the neutral configuration."""
-    R = mechanism.joints[i - 1].T_parent_joint[:3, :3]
-    for k in reversed([k for k in mechanism.tree.ancestors(i) if k]):
-        joint = mechanism.joints[k - 1]
-        R = joint.transform(joint.type.neutral())[:3, :3] @ R
-    return R
-
-
-def _judge(follower: _Follower, q: np.ndarray, bound: int | None) -> tuple[ModesStatus, str]:
-    if len(q):
-        s = np.linalg.svd(follower.equations(q)[1], compute_uv=False)
-        if s.shape[1] and (s[:, -1] < NEARLY_DOUBLE * s[:, 0]).any():
-            return "undecided", "two modes meet, or nearly so: the motors are at the edge of their reach"
-    if bound is not None and len(q) == bound:
-        return "complete", f"there are at most {bound}"
-    if bound is not None and len(q) > bound:
-        return "undecided", f"more than the {bound} there should be: the loops are degenerate"
-    return "sampled", f"from {STARTS} random starts; others may exist"
+def _joints_of(mechanism: Mechanism, velocities: np.ndarray) -> frozenset[str]:
+    """Return the names of the joints that have some of these velocities."""
+    wanted = set(velocities.tolist())
+    slices = mechanism.v_slices
+    return frozenset(name for name in mechanism.joint_names if wanted & set(range(mechanism.n_v)[slices[name]]))
