@@ -64,18 +64,37 @@ def every_kind(mechanism):
     ]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_joints_that_carry_both_frames_have_no_column_even_where_constraints_are_violated(seed):
+    mechanism = random_mechanism(seed, n=6, kinds=KINDS, mimic=0.0)
+    first, *others = mechanism.links[1:]
+    joints = {joint.child: joint for joint in mechanism.joints}
+
+    def carriers(link):
+        return set() if link not in joints else {joints[link].name} | carriers(joints[link].parent)
+
+    q, v, _ = random_state(mechanism, seed)
+    state = algebra.Kinematics(mechanism, q, v)
+    for other in others:
+        for make in (BallJoint, Weld, Hinge, lambda A, B: Distance(A, B, length=0.3), PointOnPlane, LoopClosure):
+            constraint = make(first.name, other.name)
+            J = constraint.rows(state, 0.0, constraint.anchor(mechanism, q)).J
+            for joint in carriers(first.name) & carriers(other.name):
+                assert abs(J[:, mechanism.v_slices[joint]]).max(initial=0.0) < 1e-14, (constraint.label, joint)
+
+
 @pytest.mark.parametrize("k", range(15))
 def test_rows_are_derivatives_of_values(mechanism, k):
     constraint = every_kind(mechanism)[k]
     constraint.check(mechanism)
     q, v, _ = random_state(mechanism, 5)
     anchor = constraint.anchor(mechanism, q)
-    if "Weld" in constraint.label or constraint.size == 6:
-        # The attitude's Jacobian is the derivative of its value where the value is zero.
+    if isinstance(constraint, BallJoint | Weld | Hinge) or constraint.size == 6:
+        # The Jacobian of a point and of an attitude is the derivative of the value where the value is zero.
         T = np.linalg.inv(frame_pose(mechanism, q, constraint.other or "link0")) @ frame_pose(
             mechanism, q, constraint.frame
         )
-        anchor = T[:3].ravel()
+        anchor = np.array([*T[:3, 3], *anchor[3:]]) if len(anchor) in (3, 6) else T[:3].ravel()
     t = 0.4
 
     def rows(q, v, t=t):

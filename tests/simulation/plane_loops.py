@@ -47,3 +47,43 @@ def carried_four_bar(seed: int, locked="point") -> tuple[zveno.Robot, np.ndarray
     for name, angle in zip(("crank", "coupler", "rocker"), angles, strict=True):
         q[robot.mechanism.q_slices[name]] = angle
     return robot, q
+
+
+SPECIAL = ("parallelogram", "antiparallelogram", "kite", "folding")
+
+
+def special_four_bar(kind: str, seed: int, locked) -> tuple[zveno.Robot, np.ndarray]:
+    """A four-bar that has a flat state, in a plane of any attitude, and a configuration that closes it.
+
+    With `locked` it is a loop of the mechanism; otherwise the frames coupler_end and rocker_end are open.
+    """
+    rng = np.random.default_rng(seed)
+    first, second = rng.uniform(0.2, 0.5, 2)
+    turn = rng.uniform(0.2, 0.7)
+    crank = first * np.exp(1j * turn)
+    if kind == "kite":
+        ground, coupler, rocker = first, max(second, 0.6 * first), max(second, 0.6 * first)
+    elif kind == "folding":
+        coupler, rocker = rng.uniform(0.4, 0.7, 2)
+        ground = coupler + rocker - first
+    else:
+        ground, coupler, rocker = second, second, first
+    across = ground - crank
+    cosine = (coupler**2 + abs(across) ** 2 - rocker**2) / (2 * coupler * abs(across))
+    side = {"parallelogram": 1, "antiparallelogram": -1}.get(kind, rng.choice([-1, 1]))
+    tip = crank + coupler * across / abs(across) * np.exp(1j * side * np.arccos(cosine))
+    base = transform(exp(rng.normal(size=3)), rng.normal(size=3))
+    links = [Link("ground"), Link("crank", bar(rng, first)), Link("coupler", bar(rng, coupler))]
+    links.append(Link("rocker", bar(rng, rocker)))
+    joints = [
+        Joint("crank", "ground", "crank", Revolute(), base),
+        Joint("coupler", "crank", "coupler", Revolute(), transform(None, [first, 0, 0])),
+        Joint("rocker", "ground", "rocker", Revolute(), base @ transform(None, [ground, 0, 0])),
+    ]
+    frames = [
+        Frame("coupler_end", "coupler", transform(None, [coupler, 0, 0])),
+        Frame("rocker_end", "rocker", transform(None, [rocker, 0, 0])),
+    ]
+    loops = [Loop("coupler_end", "rocker_end", locked)] if locked else []
+    robot = zveno.Robot(assemble(kind, links, joints, frames, loops=loops))
+    return robot, np.array([turn, np.angle((tip - crank) / crank), np.angle(tip - ground)])

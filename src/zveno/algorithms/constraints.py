@@ -113,8 +113,16 @@ def _row(value, J, bias) -> Rows:
 
 
 def coincidence(A: Placed, B: Placed) -> Rows:
-    """Constrain the origins to coincide: three rows in world axes; the reaction is the force on A."""
-    return Rows(A.p - B.p, A.J[:3] - B.J[:3], np.zeros(3), A.motion.a - B.motion.a)
+    """Constrain the origins to coincide: three rows in world axes; the reaction is the force on A.
+
+    J gives the velocity of A's origin relative to B, which equals φ̇ at φ = 0; the force acts on B at A's origin.
+    Joints that carry both frames then have no column. The difference of two velocities would give them one as large
+    as the violation, and a redundant row would turn it into a constraint on the carrier.
+    """
+    r, rate = A.p - B.p, A.motion.v - B.motion.v
+    J = A.J[:3] - B.J[:3] - np.stack([cross(B.J[3:, k], r) for k in range(A.J.shape[1])], axis=1)
+    bias = A.motion.a - B.motion.a - cross(B.motion.e, r) - cross(B.motion.w, rate)
+    return Rows(r, J, np.zeros(3), bias)
 
 
 def same_attitude(A: Placed, B: Placed) -> Rows:

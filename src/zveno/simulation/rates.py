@@ -104,9 +104,12 @@ class Rates:
                 finite = np.asarray(np.isfinite(y).all(axis=-1))
                 y, inputs = y[finite], _chosen(inputs, finite)
             if np.size(y) and (at_fault := contradictions(self.equations, t, y, inputs)):
-                raise Stopped(
-                    f"stopped: the constraints {', '.join(at_fault)} contradict one another at t = {t:.6g} s"
-                )
+                names = ", ".join(at_fault)
+                if len(at_fault) == 1:  # it held at the start
+                    raise Stopped(
+                        f"stopped: the rows of {names} contradict one another at t = {t:.6g} s: a singular state"
+                    )
+                raise Stopped(f"stopped: the constraints {names} contradict one another at t = {t:.6g} s")
 
     def _repair(self, t, y, inputs: Inputs, rate, bad):
         bad = bad & np.isfinite(y).all(axis=-1)

@@ -23,7 +23,6 @@ from .singular import SingularStates
 from .start import Start, initial_state, start_of_run
 from .statuses import (
     FINISHED,
-    SINGULAR,
     balanced_status,
     energy_exchanged,
     final_status,
@@ -201,11 +200,10 @@ def integrated(
         if stop.t - times[-1] > SAME_TIME:
             times, Y = np.append(times, stop.t), np.concatenate([Y, stop.y[None]])
     if singular is not None:
-        for i, (t, names) in singular.found.items():
+        for i, (t, _) in list(singular.found.items()):
             if i in watch.stops and t > watch.stops[i].t:
-                continue
-            run = tuple(map(int, np.unravel_index(i, watch.batch))) if watch.batch else ()
-            watch.records.append(EventRecord(t, f"{SINGULAR} of {names}", run))
+                del singular.found[i]
+        watch.records += singular.records(watch.batch)
     records = tuple(sorted(watch.records, key=lambda record: record.t))
     notes = ()
     if equations.checked_rows:

@@ -21,6 +21,7 @@ from ..integrators import steps_in
 from ..projection import MAX_PROJECTION
 from ..rates import Faults, commanded
 from ..results import MAX_CHANGE
+from ..singular import SingularStates
 from ..start import initial_state, start_of_run
 from ..statuses import balanced_status, energy_exchanged, final_status, status_of_batch, unbalanced
 from ..trajectory import FINISHED, EventRecord, Trajectory
@@ -93,17 +94,19 @@ def _stepped(
     sizes = np.full(len(times), step)
     n_steps, first = 0, 0
     faults: Faults = {}
+    singular = SingularStates(equations, samples[..., 0, 0].size) if stepping.n_held else None
     while first < len(times) - 1:
         between = float(times[first + 1] - times[first])
         same = np.diff(times[first:]) > between * (1 - 1e-9)
         n = len(same) if same.all() else max(int(np.argmin(same)), 1)
         every = steps_in(between, step)
-        _Block(stepping, settings, between / every, every, progress, faults).go(
+        _Block(stepping, settings, between / every, every, progress, faults, singular).go(
             times[first : first + n + 1], samples[..., first:, :]
         )
         sizes[first + 1 : first + n + 1] = between / every
         first, n_steps = first + n, n_steps + n * every
     facts |= {"n_steps": n_steps, "n_evaluations": n_steps, "moved": max(begun.moved, outside)}
+    facts["events"] = () if singular is None else singular.records(q0.shape[:-1])
     records = tuple(EventRecord(t, reason, state) for state, (t, reason) in sorted(faults.items()))
     return trajectory_of(stepping, times, samples, sizes, begun.notes, records, **facts)
 
@@ -173,10 +176,11 @@ class _Block:
         every: int,
         progress: Callable[[float], None],
         faults: Faults,
+        singular: SingularStates | None,
     ):
         self.stepping, self.settings = stepping, settings
         self.h, self.every, self.progress = h, every, progress
-        self.faults = faults
+        self.faults, self.singular = faults, singular
 
     def go(self, times: np.ndarray, samples: np.ndarray) -> None:
         """Fill `samples` (..., n + 1, n_row + n_extra) after the first, which is the start."""
@@ -186,7 +190,7 @@ class _Block:
             return
         states = max(1, samples[..., 0, 0].size)
         most = max(1, int(SECONDS_PER_CALL / (PER_OPERATION * self._operations() * states)))
-        if self.every > most:
+        if self.every > most or (self.every > 1 and self.singular is not None):
             for k in range(n):
                 self._go_far(float(times[k]), samples[..., k : k + 2, :], most)
             return
@@ -195,6 +199,7 @@ class _Block:
             count = min(at_once, n - k)
             row = np.ascontiguousarray(samples[..., k, :n_row])
             samples[..., k + 1 : k + 1 + count, :] = self._call(times[k : k + count], row, self.every)
+            self._look(times[k : k + count + 1], samples[..., k : k + 1 + count, :])
             self.progress(float(times[k + count]))
 
     def _operations(self) -> float:
@@ -210,17 +215,35 @@ class _Block:
         return self._kernel(n, every)(times, np.full(n, self.h), row, self.settings, *command)
 
     def _go_far(self, t: float, samples: np.ndarray, most: int) -> None:
-        """Compute one sample, some of its steps per call."""
+        """Compute one sample, some of its steps per call; with bilateral constraints all steps are looked at."""
         row, done = np.array(samples[..., 0, : self.stepping.n_row]), 0
         worst = np.zeros((*row.shape[:-1], N_QUALITY))
+        if self.singular is not None:
+            most = max(1, min(most, NUMBERS_PER_CALL // samples.shape[-1]))
         while done < self.every:
             count = min(most, self.every - done)
-            reached = self._call(np.array([t + done * self.h]), row, count)[..., 0, :]
+            if self.singular is None:
+                steps = self._call(np.array([t + done * self.h]), row, count)
+            else:
+                times = t + self.h * np.arange(done, done + count + 1)
+                steps = self._call(times[:-1], row, 1)
+                self._look(times, np.concatenate([row[..., None, :], steps[..., : self.stepping.n_row]], axis=-2))
+            reached = steps[..., -1, :]
             row, done = np.ascontiguousarray(reached[..., : self.stepping.n_row]), done + count
-            worst = np.maximum(worst, reached[..., -N_QUALITY:])
+            worst = np.maximum(worst, steps[..., -N_QUALITY:].max(axis=-2))
             self.progress(t + done * self.h)
         samples[..., 1, :] = reached
         samples[..., 1, -N_QUALITY:] = worst
+
+    def _look(self, times: np.ndarray, rows: np.ndarray) -> None:
+        """Check states (..., n, at least n_row) at the ends of steps, times (n,), for singular constraints."""
+        if self.singular is None:
+            return
+        equations, rows = self.stepping.equations, rows.reshape(-1, *rows.shape[-2:])
+        y = np.zeros((*rows.shape[:-1], equations.n_y))
+        for ours, theirs in ((self.stepping.q, equations.q), (self.stepping.v, equations.v)):
+            y[..., theirs] = rows[..., ours]
+        self.singular.look(np.arange(len(rows)), times, y, self.settings[..., len(self.stepping.settings) :])
 
     def _go_commanded(self, times: np.ndarray, samples: np.ndarray) -> None:
         """Step one by one, with a called control."""
@@ -237,6 +260,7 @@ class _Block:
                 q, v = row[..., stepping.q], row[..., stepping.v]
                 u = commanded(control, stepping.mechanism, now, q, v, self.faults)
                 reached = self._call(np.array([now]), row, 1, u)[..., 0, :]
+                self._look(np.array([now, now + self.h]), np.stack([row, reached[..., : stepping.n_row]], axis=-2))
                 row = np.ascontiguousarray(reached[..., : stepping.n_row])
                 worst = np.maximum(worst, reached[..., -N_QUALITY:])
             samples[..., k + 1, :] = reached
