@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 import zveno
+from zveno.calibration import CalibrationModel
 from zveno.calibration._kinematics import frame_motion
 from zveno.calibration._loads import gravity
 from zveno.calibration.calibrate import calibrate
@@ -38,7 +39,7 @@ def run() -> list[Row]:
         out.append(Row(f"{name}: loss auto", error["auto"], error["none"], "loss none", 0.9, "m"))
     for name, terms in (("stiff joints", ()), ("joints that yield", ("compliance",))):
         error = {
-            word: _error(NOISES["clean"], terms, {"joint_terms": own})
+            word: _error(NOISES["clean"], terms, {"model": CalibrationModel(joint_terms=own)})
             for word, own in (("auto", "auto"), ("never", ()), ("always", ("compliance",)))
         }
         out += [
@@ -59,7 +60,7 @@ def _error(noise, terms: tuple[str, ...], options: dict) -> float:
             q = robot.random(POSTURES + UNSEEN, rng)
             y = frame_motion(model, model.frames[0], q, off, gravity(robot.mechanism)(q))[0][:, :3, 3]
             seen = Dataset(RelativePosition(), q[:POSTURES], y[:POSTURES] + noise(rng, POSTURES))
-            found = calibrate(robot, seen, folds=0, **({"joint_terms": ()} | options))
+            found = calibrate(robot, seen, folds=0, **({"model": CalibrationModel(joint_terms=())} | options))
             squares.append(found.score(Dataset(RelativePosition(), q[POSTURES:], y[POSTURES:]))[0].rms ** 2)
     return float(np.sqrt(np.mean(squares)))
 

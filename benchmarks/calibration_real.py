@@ -17,6 +17,7 @@ import numpy as np
 from scipy.stats import chi2
 
 import zveno
+from zveno.calibration import CalibrationModel
 from zveno.calibration._fit.frames import first_frames
 from zveno.calibration._fit.noise import FitOptions, row_sigma
 from zveno.calibration._fit.solve import solve
@@ -38,7 +39,10 @@ def run() -> list[Row]:
     """Mean errors of the default, beside those of the geometry alone."""
     out = []
     for name, robot, campaign, parts in sets():
-        default, plain = (nested(robot, campaign, parts, **options) for options in ({}, {"joint_terms": ()}))
+        default, plain = (
+            nested(robot, campaign, parts, **options)
+            for options in ({}, {"model": CalibrationModel(joint_terms=())})
+        )
         for (label, (mean, unit)), (other, _) in zip(default.items(), plain.values(), strict=True):
             out.append(Row(f"{name}: {label}", mean, other, "joint_terms=()", 0.95, unit))
     return out

@@ -24,6 +24,7 @@ from scipy.stats import f as fisher
 
 import zveno
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.calibration.models import redundant_model
 from zveno.mechanism import Frame, Joint, Limits, Link, Revolute, assemble
 from zveno.spatial.rotations import exp
@@ -50,7 +51,7 @@ ESTIMATED: dict[str, Any] = {
 BOARD = (5, 4, 0.04)
 PLANES = {"a": (0.0, 0.0, 1.0, -0.1), "b": (0.0, 1.0, 0.2, 0.25), "c": (1.0, 0.1, 0.3, 0.3)}
 ARMS: dict[str, Any] = {"frame": "left", "seen_from": "right"}
-FIXED: dict[str, Any] = {"joint_terms": (), "strategy": "JL", "plausible": None}
+FIXED: dict[str, Any] = {"model": CalibrationModel(joint_terms=(), strategy="JL"), "prior": None}
 """Estimates without prior: their errors are compared with their standard deviations one by one."""
 
 

@@ -158,24 +158,28 @@ def apply_deviations(robot: zveno.Robot, values: dict[str, float], frame: str | 
 
 def identifiability(robot: zveno.Robot, measurement: Any, **model: Any) -> Any:
     """Parameters that a measurement can find; `model` holds parameters, joint_terms, strategy."""
-    return zveno.calibration.identifiability(robot, measurement, **model)
+    return zveno.calibration.identifiability(robot, measurement, model=_model(model), **model)
 
 
 def plan_poses(robot: zveno.Robot, measurement: Any, n: int, *, existing: Any = None, q0: Any = None, **rest: Any):
     """Configurations that determine the parameters best."""
-    return zveno.calibration.plan_poses(robot, measurement, n, existing=existing, q0=q0, **rest)
+    return zveno.calibration.plan_poses(robot, measurement, n, existing=existing, q0=q0, model=_model(rest), **rest)
 
 
 def evaluate_poses(robot: zveno.Robot, measurement: Any, q: np.ndarray, **options: Any) -> Any:
     """Accuracy that given configurations will yield."""
-    return zveno.calibration.evaluate_poses(robot, measurement, q, **options)
+    return zveno.calibration.evaluate_poses(robot, measurement, q, model=_model(options), **options)
+
+
+def _model(options: dict[str, Any]) -> Any:
+    """The choice of parameters, taken out of the options."""
+    names = ("parameters", "joint_terms", "strategy", "fixed")
+    return zveno.calibration.CalibrationModel(**{name: options.pop(name) for name in names if name in options})
 
 
 def calibrate(robot: zveno.Robot, data: Any, *, prior: Any = "estimated", **options: Any) -> Any:
     """Calibration; the prior is "estimated", None, or standard deviations by name."""
-    if isinstance(prior, dict):
-        return robot.calibrate(data, priors=prior, **options)
-    return robot.calibrate(data, plausible=prior, **options)
+    return robot.calibrate(data, prior=prior, model=_model(options), **options)
 
 
 def calibration_errors(found: Any) -> dict[str, Any]:

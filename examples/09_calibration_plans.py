@@ -17,6 +17,7 @@ import numpy as np
 
 import zveno
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 
 PARAMETERS = ("Txo", "Tyo", "Rzq1", "Tx1", "Rzq2", "Tx2")
 """Those of the plane: where the base stands, both joint offsets, both lengths."""
@@ -39,14 +40,19 @@ def deviations(robot: zveno.Robot, tracker: calibration.Position, q: np.ndarray,
     for _ in range(experiments):
         noise = np.array([2e-4, 2e-4, 0.0]) * rng.normal(size=p.shape)
         campaign = calibration.Dataset(tracker, q, p + noise)
-        fit = robot.calibrate(campaign, parameters=PARAMETERS, loss="none", folds=0, plausible=None)
+        fit = robot.calibrate(
+            campaign, model=CalibrationModel(parameters=PARAMETERS), loss="none", folds=0, prior=None
+        )
         found.append(dict(zip(fit.names, fit.values, strict=True)))
     return np.array([[parameters[name] for name in PARAMETERS] for parameters in found])
 
 
 def main(experiments: int) -> None:
     arm, tracker = zveno.load("Rz(q1) Tx(0.25) Rz(q2) Tx(0.16)"), calibration.Position(sigma=2e-4)
-    a, b = (calibration.evaluate_poses(arm, tracker, q, parameters=PARAMETERS).sigma for q in plans().values())
+    a, b = (
+        calibration.evaluate_poses(arm, tracker, q, model=CalibrationModel(parameters=PARAMETERS)).sigma
+        for q in plans().values()
+    )
     seen_a, seen_b = (deviations(arm, tracker, q, experiments).std(axis=0) for q in plans().values())
     print(
         f"parameter   σ plan a   σ plan b   ratio   in {experiments} calibrations, ± {100 / experiments**0.5:.0f} %"

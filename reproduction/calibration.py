@@ -10,6 +10,7 @@ import numpy as np
 
 import zveno
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.calibration._identifiability import scaled_jacobian
 from zveno.calibration._postures import imagined
 from zveno.calibration.measurements import measurement
@@ -219,7 +220,7 @@ def _strategies() -> list[Row]:
         DOCUMENT.same(
             f"table of models, strategy {name}",
             text,
-            calibration.identifiability(robot, "pose", strategy=name).text,
+            calibration.identifiability(robot, "pose", model=CalibrationModel(strategy=name)).text,
         )
         for name, text in STRATEGIES.items()
     ]

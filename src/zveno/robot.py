@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .base_parameters import BaseParameters
-    from .calibration import Calibration, Dataset
+    from .calibration import Calibration, CalibrationModel, Dataset
     from .clearance import Clearance
     from .export import Export
     from .identification import Identification, Log
@@ -241,10 +241,9 @@ class Robot(RobotFunctions):
         )
 
     def calibrate(
-        self, data: Dataset | Sequence[Dataset], *, parameters: str | Sequence[str] = "all",
-        joint_terms: str | Sequence[str] = "auto", strategy: str | None = None, fixed: Sequence[str] = (),
-        priors: Mapping[str, float] | None = None, bounds: Mapping[str, tuple[float, float]] | None = None,
-        plausible: tuple[float, float] | str | None = "estimated", loss: str = "auto", folds: int = 10,
+        self, data: Dataset | Sequence[Dataset], *, model: CalibrationModel | None = None,
+        prior: Literal["estimated"] | Mapping[str, float] | None = "estimated",
+        bounds: Mapping[str, tuple[float, float]] | None = None, loss: str = "auto", folds: int = 10,
         rng: np.random.Generator | int | None = 0, progress: Progress = None
     ) -> Calibration:
         """Fit the geometric parameters to measurements.
@@ -253,23 +252,14 @@ class Robot(RobotFunctions):
         Standard deviations that a measurement does not give are estimated, each kind by its own.
 
         Args:
-            data: one or several campaigns, all explained by the same robot.
-            parameters: what may deviate: "all", a class ("dh", "controller", "tcp", "base", "hand_eye", "offsets"),
-                names or patterns (`Tx*`).
-            joint_terms: "gear", "compliance", "eccentricity", "ovality" and "hysteresis" add terms to every joint.
-                "auto": all of them, if the data show them together, or none, where all parameters may deviate.
-            strategy: which of dependent parameters stand for the others, as in `identifiability`. By default "JL";
-                "TJL" where the measured point is clearly elsewhere than drawn: the tool is then what is off; and
-                "JTL" where no length is known: the tool is not drawn so well that it could say how large the robot
-                is.
-            fixed: names or patterns that stay nominal.
-            priors: name or pattern → standard deviation about nominal, m or rad.
+            data: one or several data sets, all explained by the same robot.
+            model: `zveno.calibration.CalibrationModel` with the parameters that may deviate; all of them if None.
+            prior: standard deviation of the parameters about nominal before anything is measured. It matters for
+                those that the data hardly determine. "estimated": links, joint offsets and joint terms each by what
+                the data suggest. A mapping of names or patterns to m or rad replaces that of some parameters. None
+                for no prior, and for no joint terms but those requested by name.
             bounds: name or pattern → (lower, upper) deviation from nominal; −inf and inf for none. The fit is the
                 best inside them; `at_bounds` says which hold.
-            plausible: how far the true robot is off before anything is measured, which matters for what the data
-                hardly determine. "estimated": links, joint offsets and joint terms each by what the data suggest.
-                Or standard deviations, m and rad, of links; ten times as much for joint offsets, base and tool.
-                None for no such bound, and for no joint terms but those asked for by name.
             loss: "auto" fits least squares to all rows but those that clearly do not belong, which are named;
                 "none" to all rows.
             folds: into how many parts postures are dealt for held-out errors, and for the factor by which they make
@@ -280,9 +270,8 @@ class Robot(RobotFunctions):
         from .calibration.calibrate import calibrate
 
         return calibrate(
-            self, data, parameters=parameters, joint_terms=joint_terms, strategy=strategy, fixed=fixed,
-            priors=priors, bounds=bounds, plausible=plausible, loss=loss,
-            folds=folds, rng=rng, progress=progress
+            self, data, model=model, prior=prior, bounds=bounds, loss=loss, folds=folds, rng=rng,
+            progress=progress
         )
 
     def identify(

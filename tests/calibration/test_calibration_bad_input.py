@@ -9,6 +9,7 @@ from calibration_arms import arm, measured_puma, simulated, truth
 
 import zveno
 from tiers import few
+from zveno.calibration import CalibrationModel
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.files import campaign_from, template
@@ -134,7 +135,7 @@ def test_a_place_that_was_touched_badly_every_time(kind):
     bad = [k for k, group in enumerate(campaign.groups) if group == "place3"]
     q = campaign.q.copy()
     q[bad] += 0.02 * rng.normal(size=(len(bad), 6))
-    found = calibrate(robot, replace(campaign, q=q), strategy="JL", folds=3)
+    found = calibrate(robot, replace(campaign, q=q), model=CalibrationModel(strategy="JL"), folds=3)
     named = {one.row - 1 for one in found.outliers}
     assert named <= set(bad)
     assert len(named) >= 0.7 * len(bad)
@@ -204,10 +205,10 @@ def test_wrong_shapes_and_types(measured):
         Dataset("laser", campaign.q, campaign.y)  # type: ignore[arg-type]
     wrong: tuple[tuple[dict[str, Any], str], ...] = (
         ({"loss": "cubic"}, "no loss named"),
-        ({"parameters": "Tq"}, "no parameter"),
-        ({"fixed": ["*"]}, "no parameter is left"),
-        ({"joint_terms": ["backlash"]}, "no joint term"),
-        ({"plausible": "guessed"}, "no plausible named"),
+        ({"model": CalibrationModel(parameters="Tq")}, "no parameter"),
+        ({"model": CalibrationModel(fixed=["*"])}, "no parameter is left"),
+        ({"model": CalibrationModel(joint_terms=["backlash"])}, "no joint term"),
+        ({"prior": "guessed"}, "no prior named"),
     )
     for options, said in wrong:
         with pytest.raises(ZvenoError, match=said):

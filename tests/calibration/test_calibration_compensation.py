@@ -9,6 +9,7 @@ from calibration_arms import FAR, arm, simulated, truth
 
 import zveno
 from tiers import few
+from zveno.calibration import CalibrationModel
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration._output import calibrated_mechanism
 from zveno.calibration.calibrate import calibrate
@@ -58,7 +59,9 @@ def test_a_reflector_that_is_not_in_the_model(name):
     true = bent(robot, measurement("position"), rng, REFLECTOR)
     q = robot.random(80, rng)
     y = (FAR @ true.forward_kinematics(q))[:, :3, 3] + 2e-5 * rng.normal(size=(80, 3))
-    fit = calibrate(robot, Dataset(measurement("relative_position"), q, y), joint_terms=(), folds=0)
+    fit = calibrate(
+        robot, Dataset(measurement("relative_position"), q, y), model=CalibrationModel(joint_terms=()), folds=0
+    )
     wanted = regular(robot, robot.random(300, 5))
     compensation = fit.compensate(wanted)
     assert compensation.reached.all(), compensation.summary
@@ -90,7 +93,9 @@ def test_for_every_kind_and_any_tool_corrections_are_of_the_size_of_the_errors(n
         if term.role == "tool" and model.names[k] in chosen:
             values[k] = rng.uniform(-0.08, 0.08) if term.unit == "m" else rng.uniform(-0.3, 0.3)
     sigma = {noise.name: 2e-5 for noise in kind.noises}
-    fit = calibrate(robot, simulated(robot, kind, values, 60, rng, sigma), joint_terms=(), folds=0)
+    fit = calibrate(
+        robot, simulated(robot, kind, values, 60, rng, sigma), model=CalibrationModel(joint_terms=()), folds=0
+    )
     q = regular(robot, robot.random(200, rng))
     compensation = fit.compensate(q)
     assert compensation.reached.all(), compensation.summary

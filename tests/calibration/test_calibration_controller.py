@@ -7,6 +7,7 @@ import pytest
 from calibration_arms import TOOL, arm, simulated, truth
 
 import zveno
+from zveno.calibration import CalibrationModel
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration.controller import FORMS, controller_form
 from zveno.calibration.measurements import Pose
@@ -20,9 +21,11 @@ SIGMA = {"position": 1e-5, "rotation": 1e-5}
 
 def calibrated(name="ur5", parameters="all", joint_terms=()):
     robot, rng = zveno.load(name).with_tool(TOOL), np.random.default_rng(4)
-    names = identifiability(robot, "pose", parameters=parameters).chosen
+    names = identifiability(robot, "pose", model=CalibrationModel(parameters=parameters)).chosen
     campaign = simulated(robot, Pose(), truth(robot, names, rng), 60, rng, SIGMA)
-    return robot.calibrate(campaign, parameters=parameters, joint_terms=joint_terms, folds=0)
+    return robot.calibrate(
+        campaign, model=CalibrationModel(parameters=parameters, joint_terms=joint_terms), folds=0
+    )
 
 
 @pytest.fixture(scope="module")

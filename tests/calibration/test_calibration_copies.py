@@ -7,6 +7,7 @@ import pytest
 from calibration_arms import arm, simulated
 
 from tiers import few
+from zveno.calibration import CalibrationModel
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Distance, Pose, Position, RelativePosition
 from zveno.errors import ZvenoWarning
@@ -24,7 +25,7 @@ def test_copies_in_other_campaigns_are_named_and_count_once(seed):
     first, copied = rng.permutation(60)[:40], rng.permutation(60)[:30]
     own = np.setdiff1d(np.arange(60), first)
     one, other = replace(whole.only(first), name="one"), replace(whole.only(copied), name="other")
-    options = {"folds": 0, "joint_terms": (), "plausible": None, "loss": "none"}
+    options = {"folds": 0, "model": CalibrationModel(joint_terms=()), "prior": None, "loss": "none"}
     with pytest.warns(ZvenoWarning, match=r"other: rows .* repeat rows of one; they are left out"):
         found = calibrate(robot, [one, other], **options)
     assert sum(map(len, found.data)) == 40 + np.isin(copied, own).sum()

@@ -7,6 +7,7 @@ from benchmarks.calibration_real import DATA, covered, sets
 
 import zveno
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.calibration._fit.covariance_factor import _quantile
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements.datasets import Dataset
@@ -56,7 +57,7 @@ def test_few_places_say_that_they_cannot_tell():
     robot = zveno.load("puma560").with_tool(zveno.transforms.transform(None, [0.03, 0.05, 0.08]))
     groups = tuple(f"place{k % 3}/hole{k % 2}" for k in range(120))
     data = calibration.simulate_dataset(robot, calibration.Sockets(), robot.random(120, 1), groups=groups, rng=1)
-    found = calibrate(robot, data, joint_terms=())
+    found = calibrate(robot, data, model=CalibrationModel(joint_terms=()))
     assert any("3 places cannot tell" in note for note in found.notes)
 
 

@@ -5,6 +5,7 @@ import pytest
 
 import zveno
 from tiers import few
+from zveno.calibration import CalibrationModel
 
 
 @pytest.mark.laws
@@ -37,7 +38,9 @@ def test_what_nominal_geometry_hides_is_fitted_only_where_the_data_show_it():
         seen = zveno.calibration.apply_deviations(robot, off).forward_kinematics(q)[:, :3, 3] + 1e-4 * rng.normal(
             size=(60, 3)
         )
-        found = robot.calibrate(zveno.calibration.Dataset(zveno.calibration.Position(), q, seen), joint_terms=())
+        found = robot.calibrate(
+            zveno.calibration.Dataset(zveno.calibration.Position(), q, seen), model=CalibrationModel(joint_terms=())
+        )
         assert len(found.names) == found.identifiability.rank + more
         assert found.held_out[0].rms < 0.3e-3
         assert any("nominal geometry hides" in note for note in found.notes) == bool(more)

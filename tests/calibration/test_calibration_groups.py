@@ -6,6 +6,7 @@ from calibration_arms import arm, simulated, truth
 
 import tiers
 from tiers import few
+from zveno.calibration import CalibrationModel
 from zveno.calibration._fit.held_out import folds_of
 from zveno.calibration._fit.noise import FitOptions, Whitening
 from zveno.calibration._fit.shared_errors import VarianceComponent, _judged, variance_components
@@ -65,7 +66,7 @@ def test_likelihood_is_that_of_the_errors_that_the_fit_leaves():
     """Evidence is the largest density of contrasts orthogonal to the Jacobian over that without shared errors; the
     ratio is the mean of the shared variance by that density, over the mean of the noise."""
     robot, campaign, _ = _measured(0)
-    found = calibrate(robot, campaign, folds=0, loss="none", joint_terms=(), plausible=None)
+    found = calibrate(robot, campaign, folds=0, loss="none", model=CalibrationModel(joint_terms=()), prior=None)
     campaigns, _ = prepared(campaign, robot.mechanism)
     problem = fit_problem(found.model, campaigns)
     columns = tuple(found.model.numbers[name] for name in found.names)
@@ -156,7 +157,14 @@ def test_predicted_uncertainty_needs_the_groups():
     for seed in range(6):
         for named in squares:
             robot, campaign, values = _measured(seed, n=120, named=named, near=0.3)
-            found = calibrate(robot, campaign, strategy="JL", plausible=None, loss="none", joint_terms=(), folds=0)
+            found = calibrate(
+                robot,
+                campaign,
+                model=CalibrationModel(joint_terms=(), strategy="JL"),
+                prior=None,
+                loss="none",
+                folds=0,
+            )
             assert bool(found.group_sigma) == named
             true = values[[found.model.numbers[name] for name in found.names]]
             error = found.values - true

@@ -5,6 +5,7 @@ import pytest
 from calibration_arms import FAR, arm, simulated, truth
 
 import zveno
+from zveno.calibration import CalibrationModel
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import RelativePosition
@@ -51,11 +52,11 @@ def reflector():
 
 def test_worse_is_called_worse(reflector):
     robot, q, y = reflector
-    restricted = calibrate(robot, Dataset(RelativePosition(), q, y), parameters="dh")
+    restricted = calibrate(robot, Dataset(RelativePosition(), q, y), model=CalibrationModel(parameters="dh"))
     assert restricted.status == "worse"
     assert restricted.improvement > 1.05
     assert "worse than the nominal one" in restricted.verdict
-    better = calibrate(robot, Dataset(RelativePosition(), q, y), parameters=["dh", "tcp"])
+    better = calibrate(robot, Dataset(RelativePosition(), q, y), model=CalibrationModel(parameters=["dh", "tcp"]))
     assert better.status == "calibrated"
     assert better.improvement < 0.5
 

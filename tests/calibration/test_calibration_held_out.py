@@ -9,13 +9,14 @@ from benchmarks.calibration_recovery import CASES, simulated
 
 import zveno
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.calibration._fit.held_out import folds_of
 from zveno.calibration.measurements._fit_problem import fit_problem
 from zveno.calibration.measurements.datasets import prepared
 from zveno.calibration.models import redundant_model
 
 NAMES = ("pixels, marker, eye in hand, lens estimated", "ball bar, unknown length")
-OPTIONS: dict[str, Any] = {"joint_terms": (), "plausible": None, "loss": "none"}
+OPTIONS: dict[str, Any] = {"model": CalibrationModel(joint_terms=()), "prior": None, "loss": "none"}
 
 
 @pytest.mark.laws(after=1)

@@ -6,6 +6,7 @@ from calibration_arms import FAR, arm
 
 import zveno
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.calibration._kinematics import frame_motion
 from zveno.calibration.measurements import RelativePosition
 from zveno.calibration.measurements.datasets import Dataset, in_order
@@ -51,7 +52,7 @@ def test_it_is_found_again(said):
     numbers = redundant_model(robot.mechanism, None, TERMS).numbers
     z = [(found.values[k] - values[numbers[found.names[k]]]) / found.std[k] for k in at]
     assert np.abs(z).max() < 4.0
-    plain = robot.calibrate(campaign, joint_terms=())
+    plain = robot.calibrate(campaign, model=CalibrationModel(joint_terms=()))
     assert found.held_out[0].rms < 0.8 * plain.held_out[0].rms
     if said:  # in the order of rows nothing would have been found
         lost = robot.calibrate(calibration.Dataset(RelativePosition(), campaign.q, campaign.y), folds=0)
@@ -80,7 +81,7 @@ def test_a_command_takes_the_side_into_account(tmp_path):
     assert "approach" in source
     with pytest.raises(ZvenoError, match="is not the sign of a motion"):
         found.predict(q, approach=0.5)
-    stiff = robot.calibrate(campaign, joint_terms=(), folds=0)
+    stiff = robot.calibrate(campaign, model=CalibrationModel(joint_terms=()), folds=0)
     np.testing.assert_array_equal(stiff.compensate(q, approach=side).q, stiff.compensate(q).q)
 
 
@@ -113,7 +114,10 @@ def test_files_say_where_joints_came_from(tmp_path):
 
 def test_random_sides_make_it_identifiable():
     robot = arm("puma560")
-    plain, sided = (calibration.identifiability(robot, "position", joint_terms=terms) for terms in ((), TERMS))
+    plain, sided = (
+        calibration.identifiability(robot, "position", model=CalibrationModel(joint_terms=terms))
+        for terms in ((), TERMS)
+    )
     assert sided.rank == plain.rank + 6
 
 
@@ -145,7 +149,9 @@ def test_it_is_found_as_often_as_it_should_be():
 @pytest.mark.laws
 def test_plans_ask_for_both_sides(tmp_path):
     robot = arm("puma560")
-    plan = calibration.plan_poses(robot, "position", 12, joint_terms=TERMS, candidates=100, clearance=None)
+    plan = calibration.plan_poses(
+        robot, "position", 12, model=CalibrationModel(joint_terms=TERMS), candidates=100, clearance=None
+    )
     assert plan.both_sides
     assert np.isfinite(plan.sigma).all()
     assert sum(name.startswith("H") for name in plan.names) == 6
@@ -159,4 +165,4 @@ def test_plans_ask_for_both_sides(tmp_path):
     plain = calibration.plan_poses(robot, "position", 12, candidates=100, clearance=None)
     assert not plain.both_sides
     with pytest.raises(ZvenoError, match="contacts from both sides"):
-        calibration.plan_poses(robot, "point", 40, joint_terms=TERMS, candidates=100)
+        calibration.plan_poses(robot, "point", 40, model=CalibrationModel(joint_terms=TERMS), candidates=100)

@@ -6,6 +6,7 @@ from calibration_arms import TWO_LINKS, arm, random_chain, simulated, truth
 
 import zveno
 from tiers import few
+from zveno.calibration import CalibrationModel
 from zveno.calibration._counts import prove
 from zveno.calibration._identifiability import analyse, identifiability
 from zveno.calibration._kinematics import frame_motion
@@ -55,7 +56,7 @@ def test_planar_model_5(two_links):
     ],
 )
 def test_the_six_models_of_the_table(two_links, strategy, text):
-    assert identifiability(two_links, "pose", strategy=strategy).text == text
+    assert identifiability(two_links, "pose", model=CalibrationModel(strategy=strategy)).text == text
 
 
 @pytest.mark.parametrize(
@@ -149,8 +150,10 @@ def test_strategies_are_complete_and_irreducible_everywhere():
     for name in ("ur5", "scara", "panda"):
         robot = zveno.load(name)
         for strategy in ("JL", "BTL", "TR", "R", "JBTR"):
-            found = identifiability(robot, "pose", strategy=strategy)
-            alone = identifiability(robot, "pose", strategy=strategy, parameters=list(found.chosen))
+            found = identifiability(robot, "pose", model=CalibrationModel(strategy=strategy))
+            alone = identifiability(
+                robot, "pose", model=CalibrationModel(parameters=list(found.chosen), strategy=strategy)
+            )
             assert alone.rank == len(found.chosen) == found.rank
             assert set(alone.classes) == {"identifiable"}
 
@@ -187,8 +190,8 @@ def test_camera_counts_both_its_frames():
 
 def test_gear_and_compliance_add_their_terms():
     robot = arm("puma560")
-    assert identifiability(robot, "pose", joint_terms=["gear"]).rank == 36
-    soft = identifiability(robot, "pose", joint_terms=["compliance"])
+    assert identifiability(robot, "pose", model=CalibrationModel(joint_terms=["gear"])).rank == 36
+    soft = identifiability(robot, "pose", model=CalibrationModel(joint_terms=["compliance"]))
     # Axis 1 is vertical and the last link balanced about axis 6: gravity loads neither.
     assert soft.of_class("unidentifiable") == ("Cq1", "Cq6")
     assert soft.rank == 34
@@ -218,7 +221,7 @@ def test_residuals_that_are_not_zero_do_not_fool_the_structure():
 
 def test_bad_strategies_and_kinds_are_refused(two_links):
     with pytest.raises(ZvenoError, match="not a strategy"):
-        identifiability(two_links, strategy="XL")
+        identifiability(two_links, model=CalibrationModel(strategy="XL"))
     with pytest.raises(ZvenoError, match="no kind of measurement"):
         identifiability(two_links, "telepathy")
 

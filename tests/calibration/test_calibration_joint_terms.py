@@ -8,6 +8,7 @@ from calibration_arms import FAR, arm, simulated
 
 import zveno
 from tiers import few
+from zveno.calibration import CalibrationModel
 from zveno.calibration._fit import estimate as stage
 from zveno.calibration._fit.prior import FLOOR, LIKELY, Linearised
 from zveno.calibration._identifiability import identifiability
@@ -129,7 +130,7 @@ def test_terms_are_found_where_they_are(terms):
     found = calibrate(robot, campaign, folds=0)
     assert set(found.joint_terms) >= set(terms)
     assert bool(found.joint_terms) == bool(terms)
-    plain = calibrate(robot, campaign, joint_terms=(), folds=0)
+    plain = calibrate(robot, campaign, model=CalibrationModel(joint_terms=()), folds=0)
     assert plain.evidence is None
     # The structure is that of the geometry, whatever was fitted besides.
     assert found.identifiability.rank == plain.identifiability.rank == 30
@@ -138,7 +139,7 @@ def test_terms_are_found_where_they_are(terms):
         np.testing.assert_array_equal(found.values, plain.values)
         return
     assert found.evidence > stage.THERE
-    asked = calibrate(robot, campaign, joint_terms=terms, folds=0)
+    asked = calibrate(robot, campaign, model=CalibrationModel(joint_terms=terms), folds=0)
     assert found.score(unseen)[0].rms < 0.7 * plain.score(unseen)[0].rms
     assert found.score(unseen)[0].rms < 1.25 * asked.score(unseen)[0].rms
     assert "The data show joint terms" in found.verdict
@@ -158,8 +159,11 @@ def test_all_or_none_is_as_good_as_knowing():
     squares = np.zeros(3)
     for seed in range(6):
         campaign, unseen = _measured(robot, ("compliance",), 25, seed)
-        for k, terms in enumerate(("auto", (), ("compliance",))):
-            squares[k] += calibrate(robot, campaign, joint_terms=terms, folds=0).score(unseen)[0].rms ** 2
+        for k, terms in enumerate((None, (), ("compliance",))):
+            squares[k] += (
+                calibrate(robot, campaign, model=CalibrationModel(joint_terms=terms), folds=0).score(unseen)[0].rms
+                ** 2
+            )
     rms = np.sqrt(squares)
     assert rms[0] < 1.15 * rms[1:].min()
     assert rms[0] < 0.75 * rms[1]
@@ -168,11 +172,11 @@ def test_all_or_none_is_as_good_as_knowing():
 def test_what_people_restrict_stays_restricted():
     robot = zveno.load("ur5").with_tool(transform(None, np.array([0.05, 0.04, 0.1])))
     campaign, _ = _measured(robot, ("compliance",), 60, 13, Pose())
-    for options in ({"parameters": "dh"}, {"joint_terms": ()}):
+    for options in ({"model": CalibrationModel(parameters="dh")}, {"model": CalibrationModel(joint_terms=())}):
         assert not calibrate(robot, campaign, folds=0, **options).joint_terms
-    assert not calibrate(robot, campaign, plausible=None, folds=0).joint_terms
-    with pytest.raises(ZvenoError, match="no joint_terms named 'soft'"):
-        calibrate(robot, campaign, joint_terms="soft")
+    assert not calibrate(robot, campaign, prior=None, folds=0).joint_terms
+    with pytest.raises(ZvenoError, match="joint_terms is 'soft'"):
+        calibrate(robot, campaign, model=CalibrationModel(joint_terms="soft"))
 
 
 @pytest.mark.laws
@@ -186,7 +190,7 @@ def test_a_robot_that_nobody_weighed_yields_like_rods():
     found = calibrate(light, campaign, folds=0)
     assert "compliance" in found.joint_terms
     assert any(f"rods of {DENSITY:g} kg/m" in note for note in found.notes)
-    stiff = calibrate(light, campaign, joint_terms=(), folds=0).score(unseen)[0].rms
+    stiff = calibrate(light, campaign, model=CalibrationModel(joint_terms=()), folds=0).score(unseen)[0].rms
     weighed = calibrate(robot, campaign, folds=0).score(unseen)[0].rms
     rods = found.score(unseen)[0].rms
     assert rods < 0.6 * stiff
@@ -215,8 +219,12 @@ def test_rods_are_bodies():
 def test_terms_of_an_explicit_choice_are_in_the_structure():
     robot = zveno.load("ur5").with_tool(transform(None, np.array([0.05, 0.04, 0.1])))
     campaign, _ = _measured(robot, ("gear",), 40, 2, Pose())
-    found = calibrate(robot, campaign, joint_terms=["gear"], folds=0)
-    assert found.identifiability.rank == identifiability(robot, "pose", joint_terms=["gear"]).rank == 36
+    found = calibrate(robot, campaign, model=CalibrationModel(joint_terms=["gear"]), folds=0)
+    assert (
+        found.identifiability.rank
+        == identifiability(robot, "pose", model=CalibrationModel(joint_terms=["gear"])).rank
+        == 36
+    )
     assert found.evidence is None
 
 
@@ -232,7 +240,7 @@ def test_masses_do_not_matter_where_gravity_does_nothing():
 def test_all_terms_are_recovered_and_compensated(tmp_path):
     robot = zveno.load("ur5").with_tool(transform(None, np.array([0.05, 0.04, 0.1])))
     campaign, unseen = _measured(robot, WORDS, 120, 4, Pose())
-    found = calibrate(robot, campaign, joint_terms=WORDS, folds=0)
+    found = calibrate(robot, campaign, model=CalibrationModel(joint_terms=WORDS), folds=0)
     assert {name[0] for name in found.names} == {"T", "R", "K", "C", "E", "O", "H"}
     assert found.score(unseen)[0].rms < SIGMA
     true = _true(robot, WORDS, np.random.default_rng(4), 1.0)

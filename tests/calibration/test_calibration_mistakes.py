@@ -7,6 +7,7 @@ import pytest
 from calibration_arms import arm, measured_puma, simulated, truth
 
 from tiers import every, few
+from zveno.calibration import CalibrationModel
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import (
@@ -197,7 +198,7 @@ def test_one_joint_column_in_degrees_is_in_doubt(name, kind, sigma):
     values = truth(robot, identifiability(robot, kind).chosen, rng)
     places = {"centre1": BOARD, "tracker": BOARD, "centre2": CAMERA}
     campaign = simulated(robot, kind, values, 60, rng, sigma, places)
-    good = calibrate(robot, campaign, folds=0, joint_terms=())
+    good = calibrate(robot, campaign, folds=0, model=CalibrationModel(joint_terms=()))
     assert (good.status, good.doubt) == ("calibrated", "")
     for joint in robot.mechanism.joints:
         if joint.type.kind != "revolute":
@@ -206,7 +207,7 @@ def test_one_joint_column_in_degrees_is_in_doubt(name, kind, sigma):
         q = campaign.q.copy()
         q[:, k] = np.rad2deg(q[:, k])
         try:
-            found = calibrate(robot, replace(campaign, q=q), folds=0, joint_terms=())
+            found = calibrate(robot, replace(campaign, q=q), folds=0, model=CalibrationModel(joint_terms=()))
         except ZvenoError as error:
             if "do not belong" in str(error) or "the fit broke down" in str(error):
                 continue
@@ -224,10 +225,12 @@ def test_data_of_another_robot_have_a_status_that_says_so(seed):
     kind, sigma = ((Position(), {"position": 1e-4}), (Pose(), {"position": 1e-4, "rotation": 1e-4}))[seed // 3 % 2]
     values = truth(robot, identifiability(robot, kind).chosen, rng)
     campaign = simulated(robot, kind, values, 50, rng, sigma)
-    good = calibrate(robot, campaign, folds=0, joint_terms=())
+    good = calibrate(robot, campaign, folds=0, model=CalibrationModel(joint_terms=()))
     assert (good.status, good.doubt) == ("calibrated", "")
     try:
-        found = calibrate(robot, replace(campaign, q=_spoil(campaign.q, rng)), folds=0, joint_terms=())
+        found = calibrate(
+            robot, replace(campaign, q=_spoil(campaign.q, rng)), folds=0, model=CalibrationModel(joint_terms=())
+        )
     except ZvenoError as error:
         if "do not belong" not in str(error):
             raise

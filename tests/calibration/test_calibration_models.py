@@ -6,6 +6,7 @@ from calibration_arms import TWO_LINKS
 
 import zveno
 from mechanisms import random_mechanism
+from zveno.calibration import CalibrationModel
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration._kinematics import frame_motion, pose_kernel
 from zveno.calibration.models import redundant_model
@@ -118,7 +119,7 @@ def test_elementary_order_of_a_link():
 
 def test_joint_terms_are_printed_where_they_are_kept():
     robot = zveno.load("puma560")
-    found = identifiability(robot, "pose", joint_terms=["gear", "compliance"])
+    found = identifiability(robot, "pose", model=CalibrationModel(joint_terms=["gear", "compliance"]))
     assert found.text.startswith("[Tx Ty Tz Rx Ry]o Rz(q1; K) [Tx Ty Rx]1 Rz(q2; K C)")
     model = redundant_model(robot.mechanism, None, ["gear", "eccentricity"])
     assert "Rz(q3; K Es Ec) " in model.text()

@@ -8,6 +8,7 @@ import pytest
 import zveno
 from tiers import few
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.calibration.models import redundant_model
 from zveno.calibration.simulated import simulate_dataset
 from zveno.errors import ModelError
@@ -70,7 +71,7 @@ def test_poses_and_forms_are_never_worse_than_nominal(kind, name, tool, off, tmp
     elif kind == "sockets":
         groups = [f"place{k % 6}/{'ab'[k // 6 % 2]}" for k in range(60)]
     campaign = simulate_dataset(true, kind, robot.random(60, rng), groups=groups, rng=rng)
-    found = robot.calibrate(campaign, joint_terms=(), folds=0)
+    found = robot.calibrate(campaign, model=CalibrationModel(joint_terms=()), folds=0)
     q = robot.random(300, 7)
     wanted, before = nominal.forward_kinematics(q), true.forward_kinematics(q)
     at_nominal = errors(wanted, before)
@@ -96,7 +97,9 @@ def test_a_frame_that_parallel_axes_leave_open_is_named(tmp_path):
     size = {"m": LINK, "rad": ANGLE}
     deviations = {term.name: rng.normal() * size[term.unit] for term in terms if term.role in ("link", "joint")}
     true = calibration.apply_deviations(robot, deviations)
-    found = robot.calibrate(simulate_dataset(true, "camera", robot.random(60, rng), rng=rng), joint_terms=())
+    found = robot.calibrate(
+        simulate_dataset(true, "camera", robot.random(60, rng), rng=rng), model=CalibrationModel(joint_terms=())
+    )
     assert found.undetermined == ("camera.Tz",)
     assert any("do not determine camera.Tz" in note for note in found.notes)
     assert "camera.Tz" in found.compensate(robot.neutral()).doubt

@@ -127,7 +127,7 @@ def test_information_adds_up_to_the_covariance_of_a_fit():
     campaign = simulated(
         robot, kind, np.zeros(len(redundant_model(robot.mechanism).terms)), 60, rng, {"position": 1e-4}, q=q
     )
-    fit = calibrate(robot, campaign, folds=0, plausible=None)
+    fit = calibrate(robot, campaign, folds=0, prior=None)
     np.testing.assert_allclose(expected_std(robot, kind, q, fit.names), fit.std, rtol=0.02)
 
 

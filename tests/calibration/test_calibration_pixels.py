@@ -10,6 +10,7 @@ from calibration_arms import NEAR, arm, rank_by_differences, simulated, truth
 
 from tiers import every, few
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration._postures import visible_postures
 from zveno.calibration.measurements import Pixels
@@ -78,7 +79,7 @@ def found_again(name, n, seed):
         campaign.q,
         campaign.y,
     )
-    found = robot.calibrate(used, joint_terms=(), strategy="JL", plausible=None, folds=0)
+    found = robot.calibrate(used, model=CalibrationModel(joint_terms=(), strategy="JL"), prior=None, folds=0)
     expected = stands_for(found, dict(zip(found.model.names, values, strict=True)))
     return found, (found.values - expected) / found.std, frames
 

@@ -9,6 +9,7 @@ import pytest
 
 import zveno
 from tiers import few
+from zveno.calibration import CalibrationModel
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.files import read_dataset
 from zveno.calibration.measurements import Camera, RelativePosition, Sockets
@@ -49,7 +50,7 @@ def test_fr3_camera():
     assert found.held_out[0].rms < 2.3e-3
     assert 0 < len(found.outliers) < 0.1 * found.rows
     assert found.baseline[0].rms > 4e-3
-    plain = calibrate(zveno.load("panda"), campaign, loss="none", joint_terms=())
+    plain = calibrate(zveno.load("panda"), campaign, loss="none", model=CalibrationModel(joint_terms=()))
     assert len(plain.names) + len(plain.unknown_names) == 34
     assert plain.held_out[0].rms < 2.3e-3
     assert plain.held_out[1].rms < np.radians(0.28)
@@ -110,7 +111,7 @@ def test_ball_in_socket_with_joints_that_yield(arm, gain):
         soft = calibrate(robot, campaign)
         assert "compliance" in soft.joint_terms
         assert any("no masses" in note for note in soft.notes) == (robot is given)
-        stiff = calibrate(robot, campaign, joint_terms=())
+        stiff = calibrate(robot, campaign, model=CalibrationModel(joint_terms=()))
         assert soft.held_out_unflagged[0].mean < gain * stiff.held_out_unflagged[0].mean
     if arm == "panda_2_clean":
         assert 1e4 < 1.0 / soft.parameters["Cq4"] < 2e4  # Nm/rad
@@ -126,7 +127,10 @@ def test_tiago_motion_capture():
     assert not whole.joint_terms
     # Markers of one posture err together: taken for independent, they ask for terms that make it worse.
     assert 1.5 < whole.shared_error_factor["relative_position: position"] < 3.0
-    errors = [calibrate(robot, campaign, parameters=word).held_out[0].rms for word in ("tcp", "offsets", "dh")]
+    errors = [
+        calibrate(robot, campaign, model=CalibrationModel(parameters=word)).held_out[0].rms
+        for word in ("tcp", "offsets", "dh")
+    ]
     assert errors[0] > 1.05 * errors[1] > 1.1 * errors[2] > 1.1 * whole.held_out[0].rms
     assert whole.held_out[0].rms < 4.2e-3
 
@@ -138,7 +142,7 @@ def test_talos_contact():
     campaign = read_dataset(file, robot.mechanism, kind)
     errors = {}
     for parameters in ("tcp", "offsets", "dh", "all"):
-        found = calibrate(robot, campaign, parameters=parameters, joint_terms=())
+        found = calibrate(robot, campaign, model=CalibrationModel(parameters=parameters, joint_terms=()))
         errors[parameters] = found.held_out[0].rms
     assert found.identifiability.rank == 30
     assert errors["tcp"] > 3 * errors["offsets"] > 3 * errors["dh"]

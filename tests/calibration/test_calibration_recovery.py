@@ -7,6 +7,7 @@ from calibration_arms import FAR, NEAR, arm, simulated, truth
 import tiers
 import zveno
 from tiers import every, few
+from zveno.calibration import CalibrationModel
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration._kinematics import frame_motion
 from zveno.calibration._output import calibrated_mechanism
@@ -82,7 +83,7 @@ def test_truth_is_found_within_what_is_predicted(name):
     chosen = [one for one in identifiability(robot, kind).chosen if "." not in one]
     values = truth(robot, chosen, rng)
     campaign = simulated(robot, kind, values, n, rng, sigma, frames)
-    found = calibrate(robot, campaign, strategy="JL", folds=3)
+    found = calibrate(robot, campaign, model=CalibrationModel(strategy="JL"), folds=3)
     assert found.converged
     assert list(found.names) == chosen
     before = found.baseline[0].rms
@@ -226,7 +227,7 @@ def test_gears_and_compliance_are_recovered():
     rng = np.random.default_rng(13)
     terms = ("gear", "compliance")
     kind = Pose()
-    chosen = identifiability(robot, kind, joint_terms=terms).chosen
+    chosen = identifiability(robot, kind, model=CalibrationModel(joint_terms=terms)).chosen
     from zveno.calibration.models import redundant_model
 
     model = redundant_model(robot.mechanism, None, terms)
@@ -236,7 +237,7 @@ def test_gears_and_compliance_are_recovered():
         values[model.numbers[name]] = rng.normal() * sizes[model.term(name).unit]
     sigma = {"position": SIGMA, "rotation": 1e-4}
     campaign = simulated(robot, kind, values, 80, rng, sigma, joint_terms=terms)
-    found = calibrate(robot, campaign, joint_terms=terms, folds=0)
+    found = calibrate(robot, campaign, model=CalibrationModel(joint_terms=terms), folds=0)
     true = values[[model.numbers[name] for name in found.names]]
     assert tuple(found.names) == tuple(chosen)
     assert abs((found.values - true) / found.std).max() < 4.5

@@ -5,6 +5,7 @@ import pytest
 from calibration_arms import arm, simulated, truth
 
 import zveno
+from zveno.calibration import CalibrationModel
 from zveno.calibration._fit.errors import errors
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration.calibrate import calibrate
@@ -21,7 +22,7 @@ def found():
     campaign = simulated(robot, kind, values, 40, rng, {"position": 1e-4, "rotation": 2e-4})
     poses = campaign.y.copy()
     poses[7, ..., 0] += 0.05
-    return calibrate(robot, Dataset(kind, campaign.q, poses), joint_terms=(), folds=3)
+    return calibrate(robot, Dataset(kind, campaign.q, poses), model=CalibrationModel(joint_terms=()), folds=3)
 
 
 def test_errors_are_those_of_the_residuals(found):

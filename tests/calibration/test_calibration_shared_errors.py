@@ -5,6 +5,7 @@ import pytest
 from calibration_arms import FAR, arm, simulated, truth
 
 from tiers import few
+from zveno.calibration import CalibrationModel
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.measurements import Pose, RelativePosition
@@ -45,7 +46,9 @@ def test_accuracy_is_predicted_as_it_is():
     squares = []
     for seed in range(12):
         robot, campaign, values = _measured(5e-5, 2e-4, seed)
-        found = calibrate(robot, campaign, strategy="JL", plausible=None, loss="none", joint_terms=(), folds=0)
+        found = calibrate(
+            robot, campaign, model=CalibrationModel(joint_terms=(), strategy="JL"), prior=None, loss="none", folds=0
+        )
         true = values[[found.model.numbers[name] for name in found.names]]
         squares.append(np.mean(((found.values - true) / found.std) ** 2))
     assert 0.8 < np.sqrt(np.mean(squares)) < 1.25

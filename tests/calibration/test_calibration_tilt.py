@@ -6,6 +6,7 @@ from calibration_arms import NEAR, arm, simulated, truth
 
 import zveno
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.calibration.measurements import KINDS
 from zveno.calibration.measurements.kinds.tilt import Tilt
 
@@ -26,7 +27,7 @@ def test_angles_are_found_again_and_the_mount_with_them():
     values = truth(robot, names, rng)
     mount = {"instrument": NEAR}
     campaign = simulated(robot, kind, values, 60, rng, {"rotation": 1e-4}, mount)
-    found = robot.calibrate(campaign, joint_terms=())
+    found = robot.calibrate(campaign, model=CalibrationModel(joint_terms=()))
     assert not found.outliers
     error = found.values - [values[found.model.numbers[name]] for name in found.names]
     assert (abs(error) < 4.5 * found.std).all()

@@ -9,6 +9,7 @@ from calibration_arms import arm, truth
 
 import zveno
 from tiers import few
+from zveno.calibration import CalibrationModel
 from zveno.calibration._fit import tool_moved
 from zveno.calibration._fit.noise import row_sigma
 from zveno.calibration._identifiability import identifiability
@@ -135,8 +136,8 @@ def test_rates_of_detection_and_of_false_alarms():
     for seed in range(runs):
         shift = 3.0 * np.sqrt(3.0) * NOISE / np.sqrt(6.0)
         robot, campaign = _moved(shift, seed, at=30, name=("puma560", "ur5")[seed % 2])
-        found += bool(calibrate(robot, campaign, folds=0, joint_terms=()).tool_moved)
+        found += bool(calibrate(robot, campaign, folds=0, model=CalibrationModel(joint_terms=())).tool_moved)
         robot, campaign = _moved(0.0, 1000 + seed, name=("puma560", "ur5")[seed % 2])
-        false += bool(calibrate(robot, campaign, folds=0, joint_terms=()).tool_moved)
+        false += bool(calibrate(robot, campaign, folds=0, model=CalibrationModel(joint_terms=())).tool_moved)
     assert found >= 0.9 * runs
     assert false <= 1

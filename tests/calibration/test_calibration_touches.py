@@ -8,6 +8,7 @@ from calibration_arms import arm, rank_by_differences, simulated, truth
 import zveno
 from tiers import every, few
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration.measurements import BallBar, Line, Plane, RelativePosition, SelfTouch
 from zveno.calibration.models import redundant_model
@@ -43,7 +44,7 @@ def found_again(robot, kind, n, seed):
     names = identifiability(robot, kind).chosen
     values = truth(robot, names, rng, frames=kind.frames)
     campaign = simulated(robot, kind, values, n, rng, {"position": SIGMA})
-    found = robot.calibrate(campaign, joint_terms=(), strategy="JL", plausible=None, folds=0)
+    found = robot.calibrate(campaign, model=CalibrationModel(joint_terms=(), strategy="JL"), prior=None, folds=0)
     assert found.converged
     true = dict(zip(found.model.names, values, strict=True))
     return found, (found.values - stands_for(found, true)) / found.std
@@ -95,7 +96,7 @@ def test_the_length_of_a_bar_is_found():
     robot, rng = arm("puma560"), np.random.default_rng(1)
     model = redundant_model(robot.mechanism)
     campaign = simulated(robot, BallBar(), np.zeros(len(model.terms)), 60, rng, {"length": SIGMA})
-    found = robot.calibrate(campaign, parameters="offsets", folds=0)
+    found = robot.calibrate(campaign, model=CalibrationModel(parameters="offsets"), folds=0)
     place = found.unknown_names.index("bar.length")
     assert found.unknowns["bar"][0, 3] == pytest.approx(0.3, abs=5 * found.unknown_std[place])
     assert 0 < found.unknown_std[place] < 1e-3
@@ -135,13 +136,13 @@ def test_groups_of_a_plane_are_planes():
     model = redundant_model(robot.mechanism)
     campaign = simulated(robot, Plane(group_planes=True), np.zeros(len(model.terms)), 60, rng, {"height": SIGMA})
     again = calibration.Dataset(Plane(), campaign.q, groups=campaign.groups)
-    found = robot.calibrate(again, parameters="offsets", joint_terms=(), folds=0)
+    found = robot.calibrate(again, model=CalibrationModel(parameters="offsets", joint_terms=()), folds=0)
     assert len(found.unknowns) == 6
     assert found.training[0].rms < 2 * SIGMA
     mixed = calibration.Dataset(Plane(group_planes=False), campaign.q, groups=campaign.groups)
     # A robot that hardly moves would touch any plane: degrees are no explanation, wrong groups are.
     with pytest.warns(zveno.ZvenoWarning, match="check which target each posture touches") as words:
-        one = robot.calibrate(mixed, parameters="offsets", joint_terms=(), folds=0)
+        one = robot.calibrate(mixed, model=CalibrationModel(parameters="offsets", joint_terms=()), folds=0)
     assert not any("degrees" in str(word.message) for word in words)
     assert len(one.unknowns) == 1
     assert one.training[0].rms > 0.01

@@ -8,6 +8,7 @@ from calibration_arms import FAR, NEAR, simulated
 
 import zveno
 from tiers import every, few
+from zveno.calibration import CalibrationModel
 from zveno.calibration._fit.parameters import encoder_variance
 from zveno.calibration._identifiability import identifiability
 from zveno.calibration._kinematics import frame_motion
@@ -86,7 +87,7 @@ def test_every_robot_with_every_kind(name, kind):
         return
     said = pytest.warns(ZvenoWarning, match="cannot find any") if not found.chosen else nullcontext()
     with said:
-        fit = calibrate(robot, campaign, folds=3, joint_terms=(), strategy="JL")
+        fit = calibrate(robot, campaign, folds=3, model=CalibrationModel(joint_terms=(), strategy="JL"))
     assert fit.converged
     assert np.isfinite(fit.values).all()
     assert np.isfinite(fit.covariance).all()

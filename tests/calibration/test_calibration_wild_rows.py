@@ -8,6 +8,7 @@ import pytest
 import zveno
 from tiers import few
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.calibration._fit.prior import usual
 from zveno.calibration._joint_terms import WORDS
 from zveno.calibration._kinematics import frame_motion
@@ -39,7 +40,7 @@ def test_one_wild_row_is_named(kind, seed, joint):
     data = campaign(kind, seed)
     q = np.array(data.q)
     q[ROW, joint] += 3.0
-    found = ROBOT.calibrate(replace(data, q=q), joint_terms=(), folds=0)
+    found = ROBOT.calibrate(replace(data, q=q), model=CalibrationModel(joint_terms=()), folds=0)
     assert [outlier.row for outlier in found.outliers] == [ROW + 1]
 
 
@@ -49,7 +50,7 @@ def test_a_wild_row_changes_nothing():
     q = np.array(data.q)
     q[ROW, 0] += 3.0
     kept = np.arange(len(q)) != ROW
-    options = {"joint_terms": (), "folds": 0, "plausible": None}
+    options = {"model": CalibrationModel(joint_terms=()), "folds": 0, "prior": None}
     found = ROBOT.calibrate(replace(data, q=q), **options)
     without = ROBOT.calibrate(calibration.Dataset(data.measurement, q[kept]), **options)
     assert found.names == without.names
@@ -64,7 +65,7 @@ def test_several_wild_rows(share):
     wild = np.sort(rng.choice(60, round(60 * share), replace=False))
     q = np.array(data.q)
     q[wild, 1] += rng.uniform(0.5, 2.5, len(wild))
-    found = ROBOT.calibrate(replace(data, q=q), joint_terms=(), folds=0)
+    found = ROBOT.calibrate(replace(data, q=q), model=CalibrationModel(joint_terms=()), folds=0)
     assert sorted(outlier.row for outlier in found.outliers) == (wild + 1).tolist()
 
 

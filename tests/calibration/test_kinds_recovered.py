@@ -8,6 +8,7 @@ from benchmarks.calibration_recovery import CASES, recovery, robot_of
 
 from tiers import few
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.errors import ZvenoError
 
 
@@ -36,7 +37,7 @@ def test_simulated_contacts_touch(kind):
     robot = robot_of("puma560")
     groups = ("a/1", "a/2", "b/1", "b/2") * 15
     exact = calibration.simulate_dataset(robot, kind, robot.random(60, 1), groups=groups, noise=0.0, rng=2)
-    found = robot.calibrate(exact, parameters=["Rx3"], joint_terms=(), folds=0)
+    found = robot.calibrate(exact, model=CalibrationModel(parameters=["Rx3"], joint_terms=()), folds=0)
     assert found.baseline[0].rms < 1e-8
 
 
@@ -65,7 +66,7 @@ def test_simulated_images_show_what_is_before_the_camera(mount):
     images = calibration.simulate_dataset(robot, kind, robot.random(2000, 1), noise=0.0, rng=2)
     assert 20 < len(images) < 2000
     assert abs(images.y - [320, 240]).max() < 0.81 * 600
-    found = robot.calibrate(images, parameters=["Rx3"], joint_terms=(), folds=0)
+    found = robot.calibrate(images, model=CalibrationModel(parameters=["Rx3"], joint_terms=()), folds=0)
     assert found.baseline[0].rms < 1e-6
 
 
@@ -76,7 +77,9 @@ def test_simulated_joints_yield_and_lag():
     campaign = calibration.simulate_dataset(robot, "position", q, joint_errors=errors, noise=1e-3)
     assert campaign.approach is not None
     np.testing.assert_array_equal(campaign.approach[1:], np.sign(np.diff(q, axis=0)))
-    found = robot.calibrate(campaign, joint_terms=["compliance", "hysteresis"], plausible=None, folds=0)
+    found = robot.calibrate(
+        campaign, model=CalibrationModel(joint_terms=["compliance", "hysteresis"]), prior=None, folds=0
+    )
     for name, value in errors.items():
         assert found.parameters[name] == pytest.approx(value, abs=2e-6), name
     with pytest.raises(ZvenoError, match="Hq9"):

@@ -7,6 +7,7 @@ import pytest
 
 import zveno
 from zveno import calibration
+from zveno.calibration import CalibrationModel
 from zveno.documents.calibration import CRITERIA, criteria, linear_step, observability
 
 SIGMA = {"position": 5e-5, "rotation": 1e-4}
@@ -35,7 +36,7 @@ def test_the_linear_step_is_nearly_the_calibration(kind):
         zveno.calibration.apply_deviations(robot, deviations), kind, robot.random(40, rng), rng=rng
     )
     step = linear_step(robot, data)
-    fit = robot.calibrate(data, joint_terms=(), plausible=None, loss="none", folds=0)
+    fit = robot.calibrate(data, model=CalibrationModel(joint_terms=()), prior=None, loss="none", folds=0)
     found = dict(zip(fit.names, fit.values, strict=True))
     assert set(step) == set(names) == set(found)
     assert max(abs(step[name] - found[name]) for name in names) < 0.05 * fit.std.max()

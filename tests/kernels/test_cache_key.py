@@ -13,6 +13,7 @@ from kernels.programs import copied_package, interpreted
 from mechanisms import random_mechanism
 from zveno import programs
 from zveno.base_parameters.regressor import base_kernel
+from zveno.calibration import CalibrationModel
 from zveno.calibration.measurements import KINDS as MEASUREMENTS
 from zveno.calibration.measurements._fit_problem import residual_kernel
 from zveno.calibration.planning._information import PlannedRows
@@ -110,7 +111,7 @@ def test_what_runs_in_a_trace_is_in_the_key_tasks(uncovered):
         residual_kernel(kind)
     base = zveno.load("puma560").base_parameters(drives=True)
     base_kernel(base)
-    rows = PlannedRows(zveno.load("puma560"), "position", joint_terms=("compliance",))
+    rows = PlannedRows(zveno.load("puma560"), "position", model=CalibrationModel(joint_terms=("compliance",)))
     q = rows.robot.random((2,), rng=0)
     rows.pullback(q, rows.jacobians(q))
     rows.tool(q)

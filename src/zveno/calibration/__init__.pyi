@@ -29,6 +29,7 @@ from .measurements import SelfTouch as SelfTouch
 from .measurements import Sockets as Sockets
 from .measurements import Tilt as Tilt
 from .measurements.datasets import Dataset as Dataset
+from .models import CalibrationModel as CalibrationModel
 from .planning.candidates import Visibility as Visibility
 from .planning.poses import evaluate_poses as evaluate_poses
 from .planning.poses import plan_poses as plan_poses

@@ -22,6 +22,7 @@ from ._joint_terms import WORDS
 from ._kinematics import frame_motion
 from ._postures import random_postures
 from .measurements._fit_problem import FitProblem, Part
+from .models import CalibrationModel
 
 HOPELESS = 0.25
 """Residual, as a share of its size or in radians, beyond which the nominal robot is not the measured one."""
@@ -223,7 +224,7 @@ def _lost(problem: FitProblem, structure: Identifiability, robot: RobotFunctions
         return []
     terms = [word for word in WORDS if any(term.role == word for term in problem.model.terms)]
     could = identifiability(
-        robot, problem.parts[0].measurement, strategy=structure.strategy, parameters=parameters, joint_terms=terms
+        robot, problem.parts[0].measurement, model=CalibrationModel(parameters, terms, structure.strategy)
     )
     missing = could.rank - structure.rank
     if missing <= 0:

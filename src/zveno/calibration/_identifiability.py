@@ -25,7 +25,7 @@ from ._postures import imagined
 from .measurements import Measurement
 from .measurements import measurement as named_measurement
 from .measurements._fit_problem import FitProblem
-from .models import checked_strategy, column_order, independent_columns, redundant_model
+from .models import CalibrationModel, checked_strategy, column_order, independent_columns, redundant_model
 
 TOLERANCE = 1e-9
 """Share of the largest singular value below which others are zero."""
@@ -118,9 +118,7 @@ def identifiability(
     robot: RobotFunctions,
     measurement: Measurement | str = "pose",
     *,
-    strategy: str = "JL",
-    parameters: str | Sequence[str] = "all",
-    joint_terms: Sequence[str] = (),
+    model: CalibrationModel = CalibrationModel(),  # noqa: B008  (frozen)
     rng: np.random.Generator | int | None = 0,
 ) -> Identifiability:
     """Determine the geometric parameters that a kind of measurement identifies, from random postures within limits.
@@ -128,16 +126,14 @@ def identifiability(
     Args:
         robot: the robot.
         measurement: kind of measurement, or its name: "pose", "position", "relative_position", "distance", …
-        strategy: which of dependent parameters are kept: J, B, T first, then from L or R.
-        parameters: parameters to analyse: names, patterns (`Tx*`) or classes ("dh", "controller", "tcp", …).
-        joint_terms: "gear", "compliance", "eccentricity", "ovality" and "hysteresis" add terms to every joint.
+        model: parameters to analyse.
         rng: generator or seed of the random postures.
     """
     kind = named_measurement(measurement)
-    model = redundant_model(robot.mechanism, kind.frames, joint_terms)
+    redundant = redundant_model(robot.mechanism, kind.frames, model.terms)
     # Three times as many rows as columns.
-    n = max(20, int(np.ceil(3.0 * (len(model.terms) + 12) / (kind.n_seen * kind.n_rows))))
-    problem = imagined(model, kind, n, seed_of(rng))
+    n = max(20, int(np.ceil(3.0 * (len(redundant.terms) + 12) / (kind.n_seen * kind.n_rows))))
+    problem = imagined(redundant, kind, n, seed_of(rng))
     if kind.implicit and problem.n_rows < problem.n_columns:
         raise ZvenoError(
             f"only {problem.n_postures} of {n} random postures can be brought into contact: too few to tell "
@@ -145,9 +141,10 @@ def identifiability(
             element=kind.kind,
             remedy="Check where the target is and the frame that touches",
         )
-    plain = parameters == "all" and not joint_terms
-    counted = counts(model, kind, groups=problem.campaigns[0].groups) if plain else None
-    return analyse(problem, robot.name, strategy, parameters, counted)
+    parameters = model.choose(redundant)
+    plain = parameters == "all" and not model.terms
+    counted = counts(redundant, kind, groups=problem.campaigns[0].groups) if plain else None
+    return analyse(problem, robot.name, model.strategy or "JL", parameters, counted)
 
 
 def analyse(
@@ -166,7 +163,7 @@ def analyse(
     Args:
         problem: the rows.
         robot: its name.
-        strategy, parameters: as in `identifiability`.
+        strategy, parameters: as in `CalibrationModel`.
         counted: independent counts.
         q: postures of every part, pulled into contact where needed; those of the system if None.
         firm: columns that are independent by less than this share of a usual column are avoided where possible.

@@ -176,7 +176,7 @@ def _strange(result: Calibration) -> str:
 def _sizes(result: Calibration) -> str:
     """Report the assumed size of the deviations of each kind of term."""
     sizes: dict[str, list[str]] = {}
-    for word, size in result.plausible.items():
+    for word, size in result.prior_std.items():
         label, _, unit = word.rstrip(")").partition(" (")
         sizes.setdefault(label, []).append(_size(size, unit))
     shown = ", ".join(f"{label} {' and '.join(values)}" for label, values in sizes.items())

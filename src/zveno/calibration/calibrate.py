@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from ._fit.tool_moved import find_moved_tool
 from ._output import calibrated_mechanism
 from ._verdict import verdict
 from .measurements.datasets import Dataset, prepared
+from .models import CalibrationModel
 from .result import Calibration
 
 LOSSES = ("auto", "none")
@@ -41,13 +43,9 @@ def calibrate(
     robot: RobotFunctions,
     data: Dataset | Sequence[Dataset],
     *,
-    parameters: str | Sequence[str] = "all",
-    joint_terms: str | Sequence[str] = "auto",
-    strategy: str | None = None,
-    fixed: Sequence[str] = (),
-    priors: Mapping[str, float] | None = None,
+    model: CalibrationModel | None = None,
+    prior: Literal["estimated"] | Mapping[str, float] | None = "estimated",
     bounds: Mapping[str, tuple[float, float]] | None = None,
-    plausible: tuple[float, float] | str | None = "estimated",
     loss: str = "auto",
     folds: int = 10,
     rng: np.random.Generator | int | None = 0,
@@ -56,19 +54,14 @@ def calibrate(
     """Do what `Robot.calibrate` documents."""
     if loss not in LOSSES:
         raise unknown_name("loss", loss, LOSSES)
-    if isinstance(joint_terms, str) and joint_terms != "auto":
-        raise unknown_name("joint_terms", joint_terms, ("auto",))
+    if isinstance(prior, str) and prior != "estimated":
+        raise unknown_name("prior", prior, ("estimated",))
     campaigns, notes = prepared(data, robot.mechanism)
     bar = ProgressBar("calibrating", progress)
     settings = FitSettings(
-        parameters,
-        () if isinstance(joint_terms, str) else tuple(joint_terms),
-        joint_terms == "auto" and parameters == "all" and plausible is not None,
-        strategy,
-        fixed,
-        priors,
+        model or CalibrationModel(),
+        prior,
         bounds,
-        plausible,
         loss,
         folds,
         seed_of(rng),
@@ -224,7 +217,7 @@ def calibration_of(state: FitState) -> Calibration:
         sigma=dict(zip(noises, whole.sigma.tolist(), strict=True)),
         group_sigma=of_groups,
         shared_error_factor={name: factor for name, factor in zip(noises, shared, strict=True) if factor > 1.0},
-        plausible={} if prior is None else prior.sizes,
+        prior_std={} if prior is None else prior.sizes,
         identifiability=state.geometry,
         baseline=_errors(by_noise, "nominal"),
         baseline_unflagged=errors(problem, state.clean_base.residual, tested & good if tested.any() else good),

@@ -22,6 +22,48 @@ SIX = tuple((kind, axis) for kind in "TR" for axis in range(3))
 
 
 @dataclass(frozen=True)
+class CalibrationModel:
+    """Choice of the parameters that may deviate, for fits, plans and `identifiability`.
+
+    Attributes:
+        parameters: "all", a class ("dh", "controller", "tcp", "base", "hand_eye", "offsets"), names or patterns
+            (`Tx*`).
+        joint_terms: "gear", "compliance", "eccentricity", "ovality" and "hysteresis" add terms to every joint. If
+            None, a fit of all parameters takes all of them where the data show them together; others take none.
+        strategy: letters that choose which of dependent parameters stand for the others: J (joints), B (base), T
+            (tool) first, then from L or R. If None, "JL"; a fit takes "TJL" if the measured point is clearly
+            elsewhere than drawn, and "JTL" if no length is measured.
+        fixed: names or patterns that stay nominal.
+    """
+
+    parameters: str | Sequence[str] = "all"
+    joint_terms: Sequence[str] | None = None
+    strategy: str | None = None
+    fixed: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if isinstance(self.joint_terms, str):
+            raise ZvenoError(
+                f"joint_terms is {self.joint_terms!r}", element="model", remedy='Give a list, such as ["gear"]'
+            )
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Joint terms that are requested by name."""
+        return tuple(self.joint_terms or ())
+
+    def choose(self, model: Model) -> str | list[str]:
+        """Return the parameters that may deviate: "all", or names."""
+        if self.parameters == "all" and not len(self.fixed):
+            return "all"
+        gone = set(model.choose(list(self.fixed))) if len(self.fixed) else set()
+        chosen = [name for name in model.choose(self.parameters) if name not in gone]
+        if not chosen:
+            raise ZvenoError("no parameter is left to be estimated", remedy="Fix fewer, or choose another class")
+        return chosen
+
+
+@dataclass(frozen=True)
 class Term:
     """Parameter of a model.
 

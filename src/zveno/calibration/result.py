@@ -74,7 +74,7 @@ class Calibration(Result):
             of a day), besides `sigma`, by campaign and noise, where the data show them.
         shared_error_factor: number of rows of a posture per independent row, by noise, where they
             err together (the design effect of sampling theory).
-        plausible: standard deviation that terms of each kind were taken to have; found in the data unless given.
+        prior_std: standard deviation that terms of each kind were taken to have; found in the data unless given.
         identifiability: the structure the fit rests on: of the geometry and of requested joint terms.
         baseline: errors of the nominal robot *with all frames fitted*, all rows; `baseline_unflagged` without
             outliers, which its frames are not fitted to either: on the rows of `held_out_unflagged`.
@@ -113,7 +113,7 @@ class Calibration(Result):
     sigma: dict[str, float]
     group_sigma: dict[str, float]
     shared_error_factor: dict[str, float]
-    plausible: dict[str, float]
+    prior_std: dict[str, float]
     identifiability: Identifiability
     baseline: tuple[Error, ...]
     baseline_unflagged: tuple[Error, ...]

@@ -99,6 +99,7 @@ def calibrate(
     from ..calibration.files import template as empty
     from ..calibration.measurements import measurement as named_measurement
     from ..calibration.measurements.datasets import Dataset
+    from ..calibration.models import CalibrationModel
     from ..errors import ModelError, ZvenoError, unknown_name, visible
     from ..io.files import write_text
     from ..report.json import values
@@ -136,10 +137,9 @@ def calibrate(
     fitted = fit(
         Robot(mechanism),
         [read(path) for path in data],
-        parameters=parameters or "all",
-        joint_terms=() if joint_terms == ("none",) else joint_terms or "auto",
-        fixed=fixed,
-        strategy=strategy,
+        model=CalibrationModel(
+            parameters or "all", () if joint_terms == ("none",) else joint_terms or None, strategy, fixed
+        ),
         loss=loss,
         folds=folds,
     )

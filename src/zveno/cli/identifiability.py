@@ -32,12 +32,14 @@ def identifiability(
 
     from ..calibration._identifiability import identifiability as find
     from ..calibration.measurements import measurement as named_measurement
+    from ..calibration.models import CalibrationModel
     from ..robot import Robot
     from .model import loaded
 
     protect(output, [robot], reports=True)
     arm = Robot(loaded(robot, model))
     kind = replace(named_measurement(measurement), frame=model.meant)
-    structure = find(arm, kind, strategy=strategy, parameters=parameters or "all", joint_terms=joint_terms)
+    deviating = CalibrationModel(parameters or "all", joint_terms, strategy)
+    structure = find(arm, kind, model=deviating)
     write_report(structure, output)
     deliver(answer_of(structure), output)

@@ -83,6 +83,7 @@ def plan(
 
     from ..calibration.files import read_dataset
     from ..calibration.measurements import measurement as named_measurement
+    from ..calibration.models import CalibrationModel
     from ..calibration.planning import Clearance, Visibility, plan_poses
     from ..robot import Robot
     from .model import loaded
@@ -95,8 +96,8 @@ def plan(
     kind = replace(named_measurement(measurement), frame=model.meant, sigma=sigma)
     cone = np.radians(60.0 if half_angle is None else half_angle)
     options = {
-        "parameters": parameters or "all",
-        "joint_terms": joint_terms,
+        "model": CalibrationModel(parameters or "all", joint_terms),
+        "criterion": criterion,
         "candidates": candidates,
         "box": None if box is None else (box[:3], box[3:]),
         "visibility": None if viewer is None else Visibility(viewer, cone),
@@ -105,7 +106,7 @@ def plan(
         "rng": rng,
     }
     before = None if existing is None else read_dataset(existing, mechanism, kind, planned=True)
-    chosen = plan_poses(arm, kind, n, criterion, existing=before, **options)
+    chosen = plan_poses(arm, kind, n, existing=before, **options)
     output = apart(output, {".csv"}, lambda file: chosen.write_csv(file, degrees=model.deg))
     write_plot(chosen, picture.plot)
     answer = answer_of(chosen, model.deg)

@@ -45,7 +45,7 @@ from ..calibration.axes import unseen_turns as unseen_turns
 from ..calibration.measurements import Measurement, Position, measurement
 from ..calibration.measurements._fit_problem import fit_problem
 from ..calibration.measurements.datasets import Dataset, prepared
-from ..calibration.models import Model, Term, redundant_model
+from ..calibration.models import CalibrationModel, Model, Term, redundant_model
 from ..calibration.planning._criteria import named_criterion, reduced
 from ..calibration.planning._exchange import select
 from ..calibration.planning._information import PlannedRows
@@ -77,7 +77,7 @@ def position_bound(robot: RobotFunctions, strategy: str = "JL") -> int:
     It is 6 + 4n − 2p − o_n − min(o_{n−1}, t_{n−1}) for n joints, p of them prismatic. Here o and t count rotations
     and displacements of the last two links in the complete irreducible model. The formula is damaged in our copy.
     """
-    chosen = identifiability(robot, "pose", strategy=strategy).chosen
+    chosen = identifiability(robot, "pose", model=CalibrationModel(strategy=strategy)).chosen
     joints = [joint for joint in robot.mechanism.joints if joint.type.n_v]
     n, prismatic = len(joints), sum(joint.type.sigma == 0 for joint in joints)
 
@@ -338,7 +338,7 @@ def observability(
     Unknown instrument frames are eliminated first. Contact measurements raise an error, because q does not specify
     the contact.
     """
-    rows = PlannedRows(robot, kind, parameters=parameters)
+    rows = PlannedRows(robot, kind, model=CalibrationModel(parameters))
     if rows.measurement.implicit:
         raise ZvenoError(
             f"q does not specify the contacts of a {rows.measurement.kind} measurement",

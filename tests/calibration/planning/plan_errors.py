@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zveno.calibration import CalibrationModel
 from zveno.calibration.calibrate import calibrate
 from zveno.calibration.simulated import apply_deviations, simulate_dataset
 
@@ -26,7 +27,7 @@ def squares_of_errors(robot, kind, plan, off, runs, *, q=None, groups=(), frames
             rng=int(rng.integers(1 << 30)),
         )
         assert len(readings) == len(q)
-        found = calibrate(robot, readings, joint_terms=(), loss="none", folds=0)
+        found = calibrate(robot, readings, model=CalibrationModel(joint_terms=()), loss="none", folds=0)
         assert set(found.parameters) == set(plan.names)
         error = np.array([found.parameters[name] - true[name] for name in plan.names])
         order = [plan.names.index(name) for name in found.names]

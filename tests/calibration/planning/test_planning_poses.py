@@ -8,6 +8,7 @@ from plan_errors import squares_of_errors
 from reproduction import plan_study as study
 
 import zveno
+from zveno.calibration import CalibrationModel
 from zveno.calibration.files import read_dataset
 from zveno.calibration.measurements import Camera, Distance, Pose, Position, RelativePosition
 from zveno.calibration.measurements.datasets import Dataset
@@ -93,7 +94,7 @@ def test_document_plans_through_the_general_route():
         (study.usual_plan(), study.predicted_std(study.usual_plan())),
         (study.proposed_plan(), study.predicted_std(study.proposed_plan())),
     ):
-        found = evaluate_poses(robot, Position(sigma=2e-4), plan, parameters=PLANAR)
+        found = evaluate_poses(robot, Position(sigma=2e-4), plan, model=CalibrationModel(parameters=PLANAR))
         sigma = [found.sigma[found.names.index(name)] for name in ORDER]
         assert np.allclose(np.array(sigma) * [1e3, 1e3, 1, 1, 1e3, 1e3], expected, rtol=1e-9)
 
@@ -104,9 +105,17 @@ def test_an_optimal_plan_of_the_planar_arm_beats_the_documents():
     mean variance and the worst direction better plans exist, and are found."""
     robot, kind = zveno.load("planar2"), Position(sigma=2e-4)
     for name, gain in (("D", -1e-6), ("A", 1e-3), ("E", 1e-3)):
-        plan = plan_poses(robot, kind, 16, name, parameters=PLANAR, clearance=None, candidates=2000)
+        plan = plan_poses(
+            robot,
+            kind,
+            16,
+            criterion=name,
+            model=CalibrationModel(parameters=PLANAR),
+            clearance=None,
+            candidates=2000,
+        )
         usual, proposed = (
-            evaluate_poses(robot, kind, q, name, parameters=PLANAR)
+            evaluate_poses(robot, kind, q, criterion=name, model=CalibrationModel(parameters=PLANAR))
             for q in (study.usual_plan(), study.proposed_plan())
         )
         assert plan.value > 1.5 * usual.value
@@ -116,7 +125,7 @@ def test_an_optimal_plan_of_the_planar_arm_beats_the_documents():
 @pytest.mark.laws
 @pytest.mark.parametrize("name", CRITERIA)
 def test_every_criterion_improves_on_random(name, puma):
-    plan = plan_poses(puma, KINDS["position"], 15, name, candidates=400)
+    plan = plan_poses(puma, KINDS["position"], 15, criterion=name, candidates=400)
     assert plan.over_random > 1.0
     values = [plan.values[stage] for stage in ("greedy", "exchange", "refined") if stage in plan.values]
     assert values[1:] == sorted(values[1:])

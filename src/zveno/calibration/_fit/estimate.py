@@ -51,7 +51,7 @@ def fit_prior_scales(state: FitState) -> FitState:
     problem, start = state.problem, state.prior
     if start is None or not _has_scales(state):
         return state
-    known = learned(problem, state.options, state.fit, start, held_kinds(state))
+    known = learned(problem, state.options, state.fit, start)
     options = replace(state.options, prior=known.rows())
     whole = solve(problem, options, state.fit.values, state.fit.frames, after=state.fit)
     state = replace(state, options=options, prior=known, fit=whole)
@@ -65,19 +65,9 @@ def fit_scales_of_terms_again(state: FitState) -> FitState:
     return fit_prior_scales(state) if state.prior is not None and state.prior.joint_kinds else state
 
 
-def held_kinds(state: FitState) -> list[str]:
-    """Return the kinds of terms whose prior scales are given: those of the geometry, or none."""
-    if state.prior is None or state.settings.plausible == "estimated":
-        return []
-    return [word for word in state.prior.kinds if word not in JOINT_WORDS]
-
-
 def _has_scales(state: FitState) -> bool:
     """Return True if any prior scale is to be estimated."""
-    prior = state.prior
-    if prior is None or not prior.kinds:
-        return False
-    return state.settings.plausible == "estimated" or bool(prior.joint_kinds)
+    return state.prior is not None and bool(state.prior.kinds)
 
 
 def _with_scales_of_groups(state: FitState) -> FitState:
@@ -159,7 +149,7 @@ def _with_terms(state: FitState) -> FitState | None:
         terms = _fitted(state, WORDS, RODS)
     terms = _with_group_errors(terms, state)
     assert terms.prior is not None
-    shown = evidence(terms.problem, terms.options, terms.fit, terms.prior, held_kinds(terms))
+    shown = evidence(terms.problem, terms.options, terms.fit, terms.prior)
     if shown <= THERE:
         return None
     return replace(_without_terms_at_floor(fit_scales_of_terms_again(terms)), evidence=shown)
@@ -198,9 +188,9 @@ def _is_likelier_with_rods(state: FitState) -> bool:
     now = replace(prior, wider=np.ones_like(prior.wider))
     yielding = [word for word in now.joint_kinds if JOINT_WORDS[word] == "compliance"]
     anew = now.with_sizes({word: now.sizes[word] / now.relative(word) for word in yielding})
-    hold, other_loads = held_kinds(state), (np.array(at), J)
-    masses = Linearised(problem, options, whole, prior).likeliest(now, hold)[2]
-    others = Linearised(problem, options, whole, prior, other_loads).likeliest(anew, hold)[2]
+    other_loads = (np.array(at), J)
+    masses = Linearised(problem, options, whole, prior).likeliest(now)[2]
+    others = Linearised(problem, options, whole, prior, other_loads).likeliest(anew)[2]
     return others - masses > BELIEVED
 
 

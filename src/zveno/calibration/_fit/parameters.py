@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...errors import ZvenoError, unknown_name
+from ...errors import ZvenoError
 from ...fit.triangle import triangle
 from ...spatial.transforms import transform
 from .._counts import counts
@@ -19,7 +19,7 @@ from ..measurements._fit_problem import FitProblem
 from ..models import Model
 from .errors import errors
 from .noise import Bounds, FitOptions
-from .prior import USUAL, Prior, alone, prior
+from .prior import prior
 from .solve import Solution
 from .state import FitState
 
@@ -28,28 +28,22 @@ def choose_parameters(state: FitState) -> FitState:
     """Choose the parameters that the postures determine, with their noise, bounds and prior."""
     problem, settings, model = state.problem, state.settings, state.problem.model
     tool = placed_tools(problem, state.base)
-    strategy = settings.strategy or ("TJL" if tool.any() else "JL" if sees_scale(problem) else "JTL")
+    strategy = settings.model.strategy or ("TJL" if tool.any() else "JL" if sees_scale(problem) else "JTL")
     fitted = state.near if state.revealed else None
     identifiable = structure(problem, state.robot.name, strategy, chosen_parameters(state), tool, fitted)
     columns = fit_columns(problem, identifiable)
     options = fit_options(problem, columns, settings.loss, _bounds(model, settings.bounds or {}))
-    given = {model.numbers[name]: std for key, std in (settings.priors or {}).items() for name in model.choose(key)}
-    known_before = _prior(model, identifiable, settings.plausible, given)
-    rows = alone(given, columns) if known_before is None else known_before.rows()
+    stated = settings.prior if isinstance(settings.prior, Mapping) else {}
+    given = {model.numbers[name]: std for key, std in stated.items() for name in model.choose(key)}
+    known_before = None if settings.prior is None else prior(model, identifiable, given)
+    rows = ((), np.zeros((0, 0))) if known_before is None else known_before.rows()
     options = replace(options, extra=encoder_variance(problem, state.base.values, state.base.frames), prior=rows)
     return replace(state, tool=tool, structure=identifiable, options=options, prior=known_before)
 
 
 def chosen_parameters(state: FitState) -> str | list[str]:
     """Return the parameters that may deviate: "all", or names."""
-    model, settings = state.problem.model, state.settings
-    if settings.parameters == "all" and not len(settings.fixed):
-        return "all"
-    gone = set(model.choose(list(settings.fixed))) if len(settings.fixed) else set()
-    chosen = [name for name in model.choose(settings.parameters) if name not in gone]
-    if not chosen:
-        raise ZvenoError("no parameter is left to be estimated", remedy="Fix fewer, or choose another class")
-    return chosen
+    return state.settings.model.choose(state.problem.model)
 
 
 def fit_columns(problem: FitProblem, structure: Identifiability) -> tuple[int, ...]:
@@ -81,16 +75,6 @@ def _bounds(model: Model, given: Mapping[str, tuple[float, float]]) -> dict[int,
             raise ZvenoError(f"the bounds of {pattern} are {sides!r}", remedy="Give (lower, upper), m or rad")
         bounds |= {model.numbers[name]: (low, high) for name in model.choose(pattern)}
     return bounds
-
-
-def _prior(model: Model, chosen: Identifiability, plausible, given: Mapping[int, float]) -> Prior | None:
-    if plausible is None:
-        return None
-    if isinstance(plausible, str):
-        if plausible != "estimated":
-            raise unknown_name("plausible", plausible, ("estimated",))
-        return prior(model, chosen, USUAL, given)
-    return prior(model, chosen, plausible, given)
 
 
 def encoder_variance(problem: FitProblem, values: np.ndarray, frames: np.ndarray) -> np.ndarray | None:

@@ -109,15 +109,12 @@ class Prior:
         return {word: float(self.size[terms[0]]) for word, terms in self.kinds.items()}
 
 
-def prior(
-    model: Model, structure: Identifiability, plausible: tuple[float, float], given: Mapping[int, float]
-) -> Prior | None:
+def prior(model: Model, structure: Identifiability, given: Mapping[int, float]) -> Prior | None:
     """Build the prior of the chosen parameters; None where there are none.
 
     Args:
         model: the redundant model.
         structure: its chosen parameters, and the terms they stand for.
-        plausible: standard deviation, m and rad, of links; ten times as much for offsets, base and tool.
         given: standard deviations by column.
     """
     terms = [name for name in structure.names if name in model.numbers]
@@ -137,7 +134,7 @@ def prior(
         for other, weight in stands.get(name, {name: 1.0}).items():
             if other in place:
                 B[row, place[other]] = weight
-    size = np.array([usual(model.term(name), plausible) for name in terms])
+    size = np.array([usual(model.term(name)) for name in terms])
     kinds: dict[str, list[int]] = {word: [] for word in WORDS.values()}
     for k in np.flatnonzero(np.any(B != 0, axis=0)):
         term = model.term(terms[k])
@@ -154,19 +151,13 @@ def prior(
     )
 
 
-def usual(term: Term, plausible: tuple[float, float] = USUAL) -> float:
-    """Return the initial prior standard deviation of a term, given that of links, `plausible`, m and rad."""
-    off = plausible[0] if term.unit == "m" else plausible[1]
+def usual(term: Term) -> float:
+    """Return the initial prior standard deviation of a term."""
+    off = USUAL[0] if term.unit == "m" else USUAL[1]
     if term.role in ("link", "joint", "base", "tool"):
         return off if term.role == "link" else 10.0 * off
     joint_term = next(joint_term for joint_term in JOINT_TERMS if joint_term.letters == term.kind)
     return joint_term.size[joint_term.units.index(term.unit)]
-
-
-def alone(given: Mapping[int, float], columns: Sequence[int]) -> tuple[tuple[int, ...], np.ndarray]:
-    """Return rows, as of `Prior.rows`, from given standard deviations alone."""
-    with_prior = tuple(column for column in columns if column in given)
-    return with_prior, np.diag([1.0 / given[column] for column in with_prior])
 
 
 SMALLEST, LARGEST = 1e-3, 10.0
@@ -188,18 +179,15 @@ ROUNDING = 1e-12
 _cholesky, _invert_triangle = get_lapack_funcs(("potrf", "trtri"), dtype=np.float64)
 
 
-def learned(
-    problem: FitProblem, options: FitOptions, whole: Solution, start: Prior, hold: Collection[str] = ()
-) -> Prior:
+def learned(problem: FitProblem, options: FitOptions, whole: Solution, start: Prior) -> Prior:
     """Return the prior with the scales of largest marginal likelihood, from the problem linearised at a solution.
 
     Args:
         problem, options, whole: the fit.
         start: prior whose scales are where the iteration starts.
-        hold: kinds whose scales stay as they are.
     """
-    likeliest, informed, _ = Linearised(problem, options, whole, start).likeliest(start, hold)
-    return widened(likeliest, {word: n for word, n in informed.items() if word not in (*hold, *JOINT_WORDS)})
+    likeliest, informed, _ = Linearised(problem, options, whole, start).likeliest(start)
+    return widened(likeliest, {word: n for word, n in informed.items() if word not in JOINT_WORDS})
 
 
 def widened(now: Prior, informed: Mapping[str, float]) -> Prior:
@@ -229,18 +217,16 @@ def widened(now: Prior, informed: Mapping[str, float]) -> Prior:
     return replace(now, wider=wider)
 
 
-def evidence(
-    problem: FitProblem, options: FitOptions, whole: Solution, prior: Prior, hold: Collection[str] = ()
-) -> float:
+def evidence(problem: FitProblem, options: FitOptions, whole: Solution, prior: Prior) -> float:
     """Return the log of the ratio of marginal likelihoods: joint terms with their scales, and at the floor.
 
-    Scales of the geometry except those of `hold`, and noise, are estimated again for both.
+    Scales of the geometry, and noise, are estimated again for both.
     """
     linear, present = Linearised(problem, options, whole, prior), _not_wider(prior)
     gone = present.with_sizes(
         {word: FLOOR * present.sizes[word] / present.relative(word) for word in present.joint_kinds}
     )
-    with_terms, without = (linear.likeliest(scales, [*prior.joint_kinds, *hold])[2] for scales in (present, gone))
+    with_terms, without = (linear.likeliest(scales, prior.joint_kinds)[2] for scales in (present, gone))
     return float(with_terms - without)
 
 

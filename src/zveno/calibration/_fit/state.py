@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from ...robot_functions import RobotFunctions
 from .._identifiability import Identifiability
 from ..measurements._fit_problem import FitProblem
 from ..measurements.datasets import Dataset
+from ..models import CalibrationModel
 from .findings import Outlier, ToolMove
 from .noise import FitOptions
 from .prior import Prior
@@ -25,18 +26,24 @@ _LATER: Any = None
 class FitSettings:
     """Arguments of a calibration, as in `calibrate`."""
 
-    parameters: str | Sequence[str] = "all"
-    joint_terms: tuple[str, ...] = ()
-    find_joint_terms: bool = True
-    strategy: str | None = None
-    fixed: Sequence[str] = ()
-    priors: Mapping[str, float] | None = None
+    model: CalibrationModel = CalibrationModel()  # noqa: RUF009  (frozen)
+    prior: str | Mapping[str, float] | None = "estimated"
     bounds: Mapping[str, tuple[float, float]] | None = None
-    plausible: tuple[float, float] | str | None = "estimated"
     loss: str = "auto"
     folds: int = 10
     seed: int = 0
     progress: Callable[[float, float], object] | None = None
+
+    @property
+    def joint_terms(self) -> tuple[str, ...]:
+        """Joint terms that are requested by name."""
+        return self.model.terms
+
+    @property
+    def find_joint_terms(self) -> bool:
+        """True if the data decide on joint terms."""
+        free = self.model.joint_terms is None and self.model.parameters == "all"
+        return free and self.prior is not None
 
 
 @dataclass(frozen=True, eq=False)

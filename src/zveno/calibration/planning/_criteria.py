@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -146,6 +147,7 @@ def _a_slope(values):
     return values.shape[-1] * values**-2.0 / _inverse_sum(values)[..., None] ** 2
 
 
+CriterionName = Literal["D", "A", "E", "G"]
 CRITERIA: dict[str, tuple[str, Function, Function]] = {
     "D": (
         "volume of the confidence ellipsoid: det(S)^(1/k)",

@@ -27,7 +27,7 @@ from ..measurements import Measurement, measurement
 from ..measurements._contact import into_contact
 from ..measurements._fit_problem import FitProblem, fit_problem, instrument_numbers, residual_and_slopes
 from ..measurements.datasets import Dataset
-from ..models import Model, redundant_model
+from ..models import CalibrationModel, Model, redundant_model
 
 BOTH_SIDES = "every posture is measured twice: all joints coming upwards, then all coming downwards"
 
@@ -53,22 +53,22 @@ class PlannedRows:
         robot: RobotFunctions,
         kind: Measurement | str = "pose",
         *,
-        parameters: str | Sequence[str] = "all",
-        strategy: str = "JL",
-        joint_terms: Sequence[str] = (),
+        model: CalibrationModel = CalibrationModel(),  # noqa: B008  (frozen)
         have: Dataset | None = None,
         seed: int = 0,
     ):
         self.robot = robot
         self.measurement = kind = measurement(kind)
-        self.model: Model = redundant_model(robot.mechanism, kind.frames, joint_terms)
+        self.model: Model = redundant_model(robot.mechanism, kind.frames, model.terms)
         self._seed = seed
         n = max(30, int(np.ceil(3.0 * (len(self.model.terms) + 12) / (kind.n_seen * kind.n_rows))))
         self.placed: dict[str, np.ndarray] = {}
         self.new_places: tuple[str, ...] = ()
         self.groups: tuple[str, ...] = ()
         self.problem: FitProblem = self._touching(n, have) if kind.implicit else self.imagined(n)
-        self.structure: Identifiability = analyse(self.problem, robot.name, strategy, parameters)
+        self.structure: Identifiability = analyse(
+            self.problem, robot.name, model.strategy or "JL", model.choose(self.model)
+        )
         if not self.structure.chosen:
             raise ZvenoError(
                 "the measurement tells nothing about these parameters", element=", ".join(self.structure.names[:8])

@@ -17,7 +17,7 @@ from ...robot_functions import RobotFunctions
 from ..measurements import Measurement
 from ..measurements import measurement as named_measurement
 from ..measurements.datasets import Dataset
-from ..models import independent_columns
+from ..models import CalibrationModel, independent_columns
 from ._criteria import Criterion, named_criterion, reduced
 from ._information import PlannedRows
 from .candidates import Admissible, Visibility
@@ -114,9 +114,7 @@ def plan_problem(
     criterion_name: str = "D",
     have: Earlier | None = None,
     candidates: int | np.ndarray = 5000,
-    parameters: str | Sequence[str] = "all",
-    strategy: str = "JL",
-    joint_terms: Sequence[str] = (),
+    model: CalibrationModel = CalibrationModel(),  # noqa: B008  (frozen)
     limits: Mapping[str, tuple[float, float]] | None = None,
     margin: float = 0.0,
     box: ArrayLike | None = None,
@@ -130,9 +128,7 @@ def plan_problem(
     rows = PlannedRows(
         robot,
         kind,
-        parameters=parameters,
-        strategy=strategy,
-        joint_terms=joint_terms,
+        model=model,
         have=before if len(before) else None,
         seed=seed,
     )

@@ -19,7 +19,8 @@ from ...progress import Progress, ProgressBar
 from ...robot_functions import RobotFunctions
 from ..measurements import Measurement
 from ..measurements import measurement as named_measurement
-from ._criteria import CRITERIA, reduced
+from ..models import CalibrationModel
+from ._criteria import CRITERIA, CriterionName, reduced
 from ._exchange import information, select
 from ._problem import Earlier, PlanProblem, measured_before, plan_problem
 from ._refine import Objective, refined
@@ -41,18 +42,16 @@ def plan_poses(
     robot: RobotFunctions,
     measurement: Measurement | str = "pose",
     n: int = 30,
-    criterion: str = "D",
     *,
     existing: Earlier | None = None,
+    model: CalibrationModel = CalibrationModel(),  # noqa: B008  (frozen)
+    criterion: CriterionName = "D",
     candidates: int | np.ndarray = 5000,
-    parameters: str | Sequence[str] = "all",
-    strategy: str = "JL",
-    joint_terms: Sequence[str] = (),
     limits: Mapping[str, tuple[float, float]] | None = None,
     margin: float = 0.01,
     box: ArrayLike | None = None,
     visibility: Visibility | Sequence[Visibility] | None = None,
-    clearance: Clearance | str | None = "standard",
+    clearance: Clearance | None = Clearance(),  # noqa: B008  (frozen)
     q0: ArrayLike | None = None,
     rng: np.random.Generator | int | None = 0,
     progress: Progress = None,
@@ -63,17 +62,17 @@ def plan_poses(
         robot: the robot.
         measurement: kind of measurement, or its name; its `sigma` sets the scale of the predictions.
         n: postures to plan, in addition to those in `existing`.
-        criterion: "D" (volume), "A" (mean variance), "E" (worst direction), "G" (worst tool position).
         existing: postures already measured, (n0, n_q), their Dataset, a Plan, or a list of these; the new ones
             complete them. For contacts a Dataset or Plan names the touched targets, which new ones touch too.
+        model: parameters that will be calibrated. With "hysteresis" every posture is planned to be measured twice,
+            from both sides.
+        criterion: "D" (volume), "A" (mean variance), "E" (worst direction), "G" (worst tool position).
         candidates: number of random postures to choose from, or postures (N, n_q) of your own.
-        parameters, strategy, joint_terms: what will be calibrated, as in `identifiability`. With "hysteresis" every
-            posture is planned to be measured twice, from both sides.
         limits: ranges by joint name, where narrower than the robot's own.
         margin: share of every range kept free at both ends, away from the joint stops.
         box: ((x, y, z), (x, y, z)) the frame must stay in, m.
         visibility: instruments that must see the frame.
-        clearance: distance of links from each other and the floor: "standard" is `Clearance()`, None disables it.
+        clearance: distance of links from each other and the floor; None disables it.
         q0: posture (n_q,) the tour begins from.
         rng: generator or seed of the random candidates.
         progress: whether a bar is shown, or a function of (done, total) steps.
@@ -94,14 +93,12 @@ def plan_poses(
             criterion_name=criterion,
             have=existing,
             candidates=candidates,
-            parameters=parameters,
-            strategy=strategy,
-            joint_terms=joint_terms,
+            model=model,
             limits=limits,
             margin=margin,
             box=box,
             visibility=visibility,
-            clearance=_clearance(clearance),
+            clearance=clearance,
             seed=seed,
         )
         task.refuse_too_few(n)
@@ -127,26 +124,16 @@ def plan_poses(
         return _plan(task, q, groups, M, values, selection.efficiency, _way(robot, q, q0), inputs)
 
 
-def _clearance(clearance: Clearance | str | None) -> Clearance | None:
-    if isinstance(clearance, str):
-        if clearance != "standard":
-            raise unknown_name("clearance", clearance, ("standard",))
-        return Clearance()
-    return clearance
-
-
 @for_trees
 @in_one_thread
 def evaluate_poses(
     robot: RobotFunctions,
     measurement: Measurement | str,
     q: Earlier,
-    criterion: str = "D",
     *,
     existing: Earlier | None = None,
-    parameters: str | Sequence[str] = "all",
-    strategy: str = "JL",
-    joint_terms: Sequence[str] = (),
+    model: CalibrationModel = CalibrationModel(),  # noqa: B008  (frozen)
+    criterion: CriterionName = "D",
     limits: Mapping[str, tuple[float, float]] | None = None,
     rng: np.random.Generator | int | None = 0,
 ) -> MeasurementPlan:
@@ -160,9 +147,7 @@ def evaluate_poses(
         kind,
         criterion_name=criterion,
         have=[before, given] if kind.implicit else before,
-        parameters=parameters,
-        strategy=strategy,
-        joint_terms=joint_terms,
+        model=model,
         limits=limits,
         seed=seed_of(rng),
         candidates=1000,
