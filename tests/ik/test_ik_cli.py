@@ -15,7 +15,7 @@ from zveno.errors import ModelError, ShapeError, ZvenoError
 from zveno.ik.parts import joined
 from zveno.ik.paths.pose_files import pose_of, read_poses
 from zveno.ik.solve import solve_ik
-from zveno.spatial.rotations import to_quaternion, to_rpy
+from zveno.spatial.rotations import log, to_quaternion, to_rpy
 
 
 def run(*words):
@@ -28,6 +28,10 @@ def test_a_pose_in_every_form():
     for row in ([*p, *to_rpy(R)], [*p, *to_quaternion(R)], T[:3].ravel(), T.ravel()):
         assert np.allclose(pose_of(row), T)
     assert np.allclose(pose_of([*p, *np.degrees(to_rpy(R))], degrees=True), T)
+    assert np.allclose(pose_of([*p, *log(R)], rotation="rotvec"), T)
+    assert np.allclose(pose_of([*p, *np.degrees(log(R))], degrees=True, rotation="rotvec"), T)
+    with pytest.raises(ShapeError, match="rotation vector"):
+        pose_of([*p, *to_quaternion(R)], rotation="rotvec")
     assert np.allclose(pose_of(p)[:3, 3], p)
     with pytest.raises(ShapeError, match="5 numbers"):
         pose_of([1.0] * 5)
@@ -47,6 +51,10 @@ def test_files_of_poses(tmp_path):
     np.savez(tmp_path / "poses.npz", T=T.reshape(4, 16))
     for name in ("poses.csv", "poses.npy", "poses.npz"):
         assert np.allclose(read_poses(tmp_path / name), T, atol=1e-12)
+        with pytest.raises(ShapeError, match="rotation vector"):
+            read_poses(tmp_path / name, rotation="rotvec")
+    np.save(tmp_path / "vectors.npy", [[*A[:3, 3], *log(A[:3, :3])] for A in T])
+    assert np.allclose(read_poses(tmp_path / "vectors.npy", rotation="rotvec"), T, atol=1e-12)
     with pytest.raises(ModelError, match="cannot be read"):
         read_poses(tmp_path / "none.csv")
     text.write_text("1 2 3\nspam 1 2\n")
@@ -55,6 +63,18 @@ def test_files_of_poses(tmp_path):
     text.write_text("")
     with pytest.raises(ModelError, match="no poses"):
         read_poses(text)
+
+
+def test_rotation_vectors_and_degrees_of_every_option(capsys):
+    T = zveno.load("puma560").forward_kinematics([0.1, -0.2, 0.3, 0.4, 0.5, 0.6])
+    p, R = [str(x) for x in T[:3, 3]], T[:3, :3]
+    run("puma560", "--pose", *p, *map(str, np.degrees(log(R))), "--rotation", "rotvec", "--deg", "--json")
+    vectors = json.loads(capsys.readouterr().out)
+    run("puma560", "--pose", *p, *map(str, to_rpy(R)), "--json")
+    rpy = json.loads(capsys.readouterr().out)
+    assert np.allclose(vectors["poses"][0]["solutions"], rpy["poses"][0]["solutions"], atol=1e-9)
+    with pytest.raises(ZvenoError, match="would be ignored"):
+        run("puma560", "--at", "0", "0", "0", "0", "0", "0", "--rotation", "rotvec")
 
 
 def test_json_table_and_nearest(capsys):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from .options import (
     MODEL,
     OUTPUT,
@@ -58,9 +61,10 @@ def excite(
         existing: earlier excitation (.json) or recording that the motion complements.
         unknown_load: frame of an unknown load; only the load's parameters are then excited.
         fixed: joints fixed at zero.
-        velocity: velocity limit, a scalar or one per joint, rad/s or m/s; the model's if not given.
-        acceleration: acceleration limit, a scalar or one per joint, rad/s^2 or m/s^2.
-        jerk: jerk limit, a scalar or one per joint, rad/s^3 or m/s^3.
+        velocity: velocity limit, a scalar or one per joint, rad/s (deg/s with --deg) or m/s; by default the
+            model's.
+        acceleration: acceleration limit, a scalar or one per joint, rad/s^2 (deg/s^2 with --deg) or m/s^2.
+        jerk: jerk limit, a scalar or one per joint, rad/s^3 (deg/s^3 with --deg) or m/s^3.
         torque: torque limit, a scalar or one per joint, N*m or N.
         torque_sigma: standard deviation of a measured torque, N*m or N.
         clearance: keep links clear of each other.
@@ -75,6 +79,7 @@ def excite(
     from ..identification.excitation.result import WRITERS
     from ..io.logs.read import read_log
     from ..io.results import load_result
+    from ..mechanism.units import velocity_units
     from ..motion_limits import MotionLimits
     from ..robot import Robot
     from .model import loaded
@@ -84,6 +89,7 @@ def excite(
     sampled = output.out is not None and output.out.suffix.lower() in set(WRITERS) - {".json"}
     unused({"rate": None if sampled else rate}, "give --out x.csv")
     arm = Robot(loaded(robot, model))
+    turning = [unit == "rad" and model.deg for unit in velocity_units(arm.mechanism)]
     motion = plan_excitation(
         arm,
         duration,
@@ -99,7 +105,7 @@ def excite(
         clearance=Clearance(radius, ground, clearance) if clearance or ground is not None else None,
         timeout=timeout,
         rng=rng,
-        motion=MotionLimits(_limit(velocity), _limit(acceleration), _limit(jerk), _limit(torque)),
+        motion=MotionLimits(*(_limit(rate, turning) for rate in (velocity, acceleration, jerk)), _limit(torque)),
     )
     write_plot(motion, picture.plot)
     output = apart(output, set(WRITERS) - {".json"}, lambda file: motion.write_trajectory(file, rate or 100.0))
@@ -109,6 +115,9 @@ def excite(
         raise KeyboardInterrupt
 
 
-def _limit(values: tuple[float, ...]) -> tuple[float, ...] | float | None:
-    """Limit as one number for all joints, one per joint, or that of the model."""
+def _limit(values: tuple[float, ...], turning: Sequence[bool] = ()) -> tuple[float, ...] | float | None:
+    """Limit as one number for all joints, one per joint, or that of the model; `turning` joints are in degrees."""
+    if any(turning) and len(values) in (1, len(turning)):
+        each = values * (len(turning) if len(values) == 1 else 1)
+        return tuple(math.radians(value) if turns else value for value, turns in zip(each, turning, strict=True))
     return values[0] if len(values) == 1 else values or None

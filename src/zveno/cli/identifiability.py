@@ -42,4 +42,4 @@ def identifiability(
     deviating = CalibrationModel(parameters or "all", joint_terms, strategy)
     structure = find(arm, kind, model=deviating)
     write_report(structure, output)
-    deliver(answer_of(structure), output)
+    deliver(answer_of(structure, model.deg), output)

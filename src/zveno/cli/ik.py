@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated, Literal, Optional
 
 from .options import (
     MODEL,
@@ -35,6 +35,7 @@ def ik(
     at: Quantities = (),
     poses: Source = None,
     path: Source = None,
+    rotation: Literal["rpy", "rotvec"] = "rpy",
     q0: Quantities = (),
     nearest: Quantities = (),
     relative_to: Name = None,
@@ -46,7 +47,7 @@ def ik(
     method: str = "auto",
     samples: Count = None,
     redundant_joint: Optional[str] = None,
-    tolerance: Annotated[Optional[tuple], shown("M RAD"), several(float, 2)] = None,
+    tolerance: Annotated[Optional[tuple], shown("M ANGLE"), several(float, 2)] = None,
     explain: Flag = False,
     workers: WorkersFlags = WORKERS,
     model: ModelFlags = MODEL,
@@ -66,6 +67,7 @@ def ik(
         at: joint values whose tool pose is the target.
         poses: file with one pose per line (or .npy, .npz), all to be solved.
         path: file of poses that form a path; the best continuous sequence is chosen.
+        rotation: meaning of the last three of six numbers: roll pitch yaw, or a rotation vector as on UR pendants.
         q0: joint values near the start of the path, or initial values for --method local.
         nearest: return only the solution nearest to these joint values.
         relative_to: frame in which poses are given; the world by default.
@@ -77,9 +79,10 @@ def ik(
         method: auto, scan, closed_form, six_revolute, local, or certified: all with a proof.
         samples: values of the redundant joint; random seeds if several joints are redundant.
         redundant_joint: name of the redundant joint; by default the one that moves most in self-motions.
-        tolerance: accepted pose error of the nearest configuration, m and rad.
+        tolerance: accepted pose error of the nearest configuration, m and rad (--deg for degrees).
         explain: describe the solution method.
     """
+    import math
     import sys
 
     import numpy as np
@@ -107,7 +110,9 @@ def ik(
         "limits": parsed_limits(mechanism, limits, model.deg) or not no_limits,
         "task": "position" if position_only else task or "pose",
     }
-    T = _target(arm, pose, at, poses, path, relative_to, model.meant, model)
+    if tolerance is not None and model.deg:
+        tolerance = tolerance[0], math.radians(tolerance[1])
+    T = _target(arm, pose, at, poses, path, rotation, relative_to, model)
     first_q = given(mechanism, q0 or nearest, model) if q0 or (nearest and path is not None) else None
     if poses is None and workers.workers is not None:
         raise ZvenoError("there is nothing to share", element="--workers", remedy="Give many poses: --poses")
@@ -199,7 +204,7 @@ def _explained(problem, method: str, slices: int | None, curve) -> str:
     return text
 
 
-def _target(arm, pose, at, poses, path, relative_to, frame, model):
+def _target(arm, pose, at, poses, path, rotation, relative_to, model):
     """Read the requested pose or poses from the arguments."""
     from ..errors import ZvenoError
     from ..ik.paths.pose_files import FORMS, read_poses
@@ -212,15 +217,17 @@ def _target(arm, pose, at, poses, path, relative_to, frame, model):
         raise ZvenoError(
             "one pose, file or path must be given", remedy=f"--pose {FORMS}; --at q; --poses or --path FILE"
         )
+    if at or is_elementary_text(" ".join(pose)):
+        unused({"rotation": rotation != "rpy"}, "give x y z rx ry rz")
     if pose and is_elementary_text(" ".join(pose)):
         return " ".join(pose)
     if pose:
-        return pose_of_words(pose, "pose", model.deg)
+        return pose_of_words(pose, "pose", model.deg, rotation)
     if at:
         q = parsed_q(arm.mechanism, at, model.deg)
-        T = arm.forward_kinematics(q, frame=frame)
+        T = arm.forward_kinematics(q, frame=model.meant)
         return T if relative_to is None else inverse(arm.forward_kinematics(q, frame=relative_to)) @ T
-    return read_poses(poses or path, model.deg)
+    return read_poses(poses or path, model.deg, rotation)
 
 
 def _solved(arm, T, method, windings, slices, options, workers):

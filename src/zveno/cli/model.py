@@ -12,6 +12,7 @@ from .options import Held, Model
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..ik.paths.pose_files import Angles
     from ..mechanism import Mechanism
     from ..simulation.constraints import Constraint
 
@@ -66,7 +67,7 @@ def constraints_of(held: Held) -> list[Constraint]:
     return constraints
 
 
-def pose_of_words(words: Sequence[str], flag: str, degrees: bool) -> np.ndarray:
+def pose_of_words(words: Sequence[str], flag: str, degrees: bool, rotation: Angles = "rpy") -> np.ndarray:
     """Parse T (4, 4) from a flag: 3, 6, 7, 12 or 16 numbers, or elementary transforms."""
     from ..ik.paths.pose_files import pose_of
     from ..ik.targets import pose_array
@@ -77,7 +78,7 @@ def pose_of_words(words: Sequence[str], flag: str, degrees: bool) -> np.ndarray:
         return pose_array(" ".join(words), flag)
     units = ["m"] * 3 + (["rad"] * 3 if len(words) == 6 else [""] * max(len(words) - 3, 0))
     numbers = [number(word, flag, unit, degrees) for word, unit in zip(words, units, strict=False)]
-    return pose_of(numbers, where=flag)
+    return pose_of(numbers, where=flag, rotation=rotation)
 
 
 def _load(words: Sequence[str]) -> tuple[float, list[float], np.ndarray | None]:

@@ -68,6 +68,6 @@ def workspace(
         )
     write_plot(result, picture.plot)
     write_report(result, output)
-    deliver(answer_of(result), output)
+    deliver(answer_of(result, model.deg), output)
     if not result.n_reached:
         raise SystemExit(UNUSABLE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,22 +12,32 @@ from ...errors import ModelError, ShapeError
 from ...io.arrays import read_npy, read_npz
 from ...io.files import MAX_DATA_BYTES, read_text
 from ...mechanism.assemble import MAX_MAGNITUDE
-from ...spatial.rotations import from_quaternion, from_rpy
+from ...spatial.rotations import exp, from_quaternion, from_rpy
 from ...spatial.transforms import transform
 
+Angles = Literal["rpy", "rotvec"]
+"""Meaning of three angles: roll, pitch and yaw, or a rotation vector."""
 FORMS = "x y z; x y z roll pitch yaw; x y z qw qx qy qz; or 12 or 16 numbers of the matrix, row by row"
 
 
-def pose_of(numbers: Any, degrees: bool = False, where: str = "pose") -> np.ndarray:
-    """Make T (4, 4) from 3, 6, 7, 12 or 16 numbers: metres, and radians unless `degrees`."""
+def pose_of(numbers: Any, degrees: bool = False, where: str = "pose", rotation: Angles = "rpy") -> np.ndarray:
+    """Make T (4, 4) from 3, 6, 7, 12 or 16 numbers: metres, and radians unless `degrees`.
+
+    `rotation` gives the meaning of the three angles of 6 numbers; other rows cannot be rotation vectors.
+    """
     row = np.asarray(numbers, dtype=float)
     if not np.all(abs(row) <= MAX_MAGNITUDE):
         raise ShapeError("holds a number that is not finite or out of range", element=where)
+    if rotation == "rotvec" and row.shape != (6,):
+        raise ShapeError(
+            f"{row.size} numbers do not hold a rotation vector", element=where, remedy="Give x y z rx ry rz"
+        )
     match row.shape:
         case (3,):
             return transform(None, row)
         case (6,):
-            return transform(from_rpy(np.radians(row[3:]) if degrees else row[3:]), row[:3])
+            angles = np.radians(row[3:]) if degrees else row[3:]
+            return transform(exp(angles) if rotation == "rotvec" else from_rpy(angles), row[:3])
         case (7,):
             norm = float(np.linalg.norm(row[3:]))
             if abs(norm - 1.0) > 1e-3:
@@ -43,7 +53,7 @@ def pose_of(numbers: Any, degrees: bool = False, where: str = "pose") -> np.ndar
             raise ShapeError(f"{row.size} numbers are not a pose", element=where, remedy=f"Give {FORMS}")
 
 
-def read_poses(path: str | PathLike[str], degrees: bool = False) -> np.ndarray:
+def read_poses(path: str | PathLike[str], degrees: bool = False, rotation: Angles = "rpy") -> np.ndarray:
     """Read poses (N, 4, 4) from a .npy or .npz file (poses, or rows of numbers) or a text file, one pose per line.
 
     Lines that start with # and a first line of names are skipped; numbers are separated by commas or spaces.
@@ -53,7 +63,7 @@ def read_poses(path: str | PathLike[str], degrees: bool = False) -> np.ndarray:
         if path.suffix in (".npy", ".npz"):
             data = next(iter(read_npz(path).values())) if path.suffix == ".npz" else read_npy(path)
             array = np.asarray(data, dtype=float)
-            if array.shape[-2:] == (4, 4) and np.all(abs(array) <= MAX_MAGNITUDE):
+            if rotation == "rpy" and array.shape[-2:] == (4, 4) and np.all(abs(array) <= MAX_MAGNITUDE):
                 return array.reshape(-1, 4, 4)
             width = 16 if array.shape[-2:] == (4, 4) else array.shape[-1]
             rows = list(array.reshape(-1, width))
@@ -64,7 +74,7 @@ def read_poses(path: str | PathLike[str], degrees: bool = False) -> np.ndarray:
     if not rows:
         raise ModelError("holds no poses", file=path, remedy=f"One pose a line: {FORMS}")
     try:
-        return np.stack([pose_of(row, degrees, f"pose {k}") for k, row in enumerate(rows)])
+        return np.stack([pose_of(row, degrees, f"pose {k}", rotation) for k, row in enumerate(rows)])
     except ShapeError as error:
         raise error.located(file=path) from error
 
