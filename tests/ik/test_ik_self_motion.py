@@ -13,11 +13,12 @@ import zveno
 from tiers import few
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.redundant.self_motion.answer import TOLD_EVERY
-from zveno.ik.redundant.self_motion.choice import self_motion_joint
+from zveno.ik.redundant.self_motion.choice import other_joints, self_motion_joint
 from zveno.ik.redundant.self_motion.completeness import unknown_turns
 from zveno.ik.redundant.self_motion.motions import motions_of, range_of, without_limits
 from zveno.ik.redundant.self_motion.plane_curves import common_zero, plane_curve, sample_angles, turning_points
 from zveno.ik.redundant.self_motion.projections import projections_of
+from zveno.ik.redundant.seven_revolute import closed_form
 from zveno.ik.solve import solve_ik
 from zveno.io.results import load_result
 from zveno.mechanism import Limits
@@ -127,6 +128,33 @@ def test_few_slices_find_what_lies_between_them():
         assert not many.doubt
         assert not few.doubt
         assert len(few.components) == len(many.components)
+
+
+def test_joints_that_decide_where_one_leaves_doubt_come_with_the_quick_ones_first():
+    problem = problem_of(zveno.load("panda"))
+    others = [joint.coordinate for joint in other_joints(problem, self_motion_joint(problem).coordinate)]
+    quick = [closed_form(problem, k) is not None for k in others]
+    assert any(quick)
+    assert not all(quick)
+    assert quick == sorted(quick, reverse=True)
+
+
+def test_a_stretched_arm_has_the_self_motion_inside_limits_and_a_surface_of_them_without():
+    robot = zveno.load("panda")
+    T = robot.forward_kinematics(robot.neutral())
+    inside = robot.ik(T)
+    assert inside.status == "self-motion"
+    assert inside.residual.max() < 1e-12
+    elbow = inside.q[:, 3]
+    assert (elbow >= robot.lower[3]).all()
+    assert (elbow <= robot.upper[3]).all()
+    every = robot.ik(T, limits=False)  # joints 1, 3 and 5 turn about one axis: lines are a sample
+    assert every.status == "sampled"
+    assert np.nanmax(every.residual) < 1e-9
+    direct = every.q[abs(every.q[:, [1, 3, 5]]).max(axis=1) < 1e-9]
+    assert len(direct) > 100
+    lines = [tuple(np.round(motion.q[0], 4)) for motion in every.self_motions[0]]
+    assert len(set(lines)) == len(lines)
 
 
 def test_limits_that_exclude_all_are_decided():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ...ik_problem import IkProblem
 from ...solutions import Solutions
 from ...targets import Targets
 from ..sliced_joint import SlicedJoint
-from .one_pose import PoseAnswer, answered
+from .one_pose import PoseAnswer, answered, followed_curves
 
 TOLD_EVERY = 16
 """Number of poses between progress reports."""
@@ -27,7 +27,7 @@ def self_motion_answer(
     joint: SlicedJoint,
     inputs: str,
     progress: Progress = None,
-    others: Callable[[], Sequence[SlicedJoint]] = tuple,
+    others: Callable[[], Iterable[SlicedJoint]] = tuple,
 ) -> Solutions:
     """Find every curve of solutions inside limits, from end to end; guaranteed where none can be missing.
 
@@ -56,17 +56,23 @@ def self_motion_answer(
 
 
 def _decided(
-    draft: Draft, pose: int, joint: SlicedJoint, others: Callable[[], Sequence[SlicedJoint]]
+    draft: Draft, pose: int, joint: SlicedJoint, others: Callable[[], Iterable[SlicedJoint]]
 ) -> PoseAnswer:
     """Enter one pose into a draft, whole from the first joint without ambiguity; if none, the first joint."""
-    answer = answered(draft.problem, draft.targets, pose, joint)
-    for other in others() if answer.note else ():
+    problem, targets = draft.problem, draft.targets
+    first = followed_curves(problem, targets, pose, joint)
+    answer = None if first.doubt else answered(problem, targets, pose, first)
+    for other in others() if answer is None or answer.note else ():
         if time_is_over():
             break
-        again = answered(draft.problem, draft.targets, pose, other)
-        if not again.note:
-            answer = again
+        again = followed_curves(problem, targets, pose, other)
+        # Straight self-motions are looked for only where nothing else is in doubt: it may take long where it is.
+        whole = None if again.doubt else answered(problem, targets, pose, again)
+        if whole is not None and not whole.note:
+            answer = whole
             break
+    if answer is None:
+        answer = answered(problem, targets, pose, first)
     if answer.self_motions:
         draft.self_motions[pose] = answer.self_motions
     draft.codes[pose] = answer.code

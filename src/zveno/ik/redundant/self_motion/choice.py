@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import groupby, islice
 
 from ...ik_problem import IkProblem
 from .. import seven_revolute
@@ -29,15 +30,26 @@ def self_motion_joint(problem: IkProblem, redundant: str | None = None) -> Slice
     return _chosen(problem, redundant)
 
 
-@lru_cache(maxsize=32)
-def other_joints(problem: IkProblem, chosen: int) -> tuple[SlicedJoint, ...]:
-    """Return joints to slice if the chosen one is ambiguous: it hardly moves, or curves nearly meet."""
+def other_joints(problem: IkProblem, chosen: int) -> Iterator[SlicedJoint]:
+    """Yield joints to slice if the chosen one is ambiguous: it hardly moves, or curves nearly meet.
+
+    Each is prepared when it is asked for, which can take seconds; the quick ones come first.
+    """
+    return islice(_usable(problem, chosen), OTHERS)
+
+
+def _usable(problem: IkProblem, chosen: int) -> Iterator[SlicedJoint]:
     free = without_limits(problem)
     meeting = {joint for chain in point_chains(problem) for joint in chain.joints}
-    rated = [(k in meeting, len(projections_of(free, k)), -k) for k in range(problem.n) if k != chosen]
-    tried = (-k for _, count, k in sorted(rated, reverse=True) if count)
-    usable = [k for k in tried if seven_revolute.applies(problem, k)]
-    return tuple(SlicedJoint(k, FEWEST) for k in usable[:OTHERS])
+
+    def cost(k: int) -> tuple[bool, bool]:
+        return k not in meeting, seven_revolute.closed_form(problem, k) is None
+
+    for _, alike in groupby(sorted((k for k in range(problem.n) if k != chosen), key=cost), key=cost):
+        count = {k: len(projections_of(free, k)) for k in alike}
+        for k in sorted((k for k in count if count[k]), key=lambda k: (-count[k], k)):
+            if seven_revolute.applies(problem, k):
+                yield SlicedJoint(k, FEWEST)
 
 
 @lru_cache(maxsize=32)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...checks.distinct import distinct
 from ...checks.judgement import errors, jacobians
 from ...ik_problem import TURN, IkProblem
 from ...newton import Lanes
@@ -34,6 +35,8 @@ NEAR = 0.05
 CORRECTIONS = 12
 ON_LINE = 4e-11
 """Error of a pose, lengths over `length` and radians, up to which it stays on a line."""
+SAME_LINE = 1e-6
+"""Lines nearer than this, rad, are one."""
 
 
 class Pair(NamedTuple):
@@ -90,13 +93,15 @@ def coaxial_lines(free: IkProblem, T: np.ndarray, lanes: Lanes, curves: Sequence
     pairs = [pair for pair in coaxial_pairs(free) if curves is None or any(_meets(x, pair) for x in curves)]
     sliced = {first: _slice(free, T, first) for first in dict.fromkeys(pair.first for pair in pairs)}
     for pair in pairs:
-        for x in _on_pair(free, lanes, pair, *sliced[pair.first]):
-            direction = np.zeros(free.n)
-            direction[pair.first], direction[pair.first + 2] = 1.0, -pair.sense
-            points = x + direction * (TURN * np.arange(SAMPLE) / SAMPLE)[:, None]
-            miss = np.abs(errors(free, points, lanes, np.zeros(SAMPLE, int))).max()
-            if miss <= ON_LINE and not any(on_line(line, points[:1])[0] for line in lines):
-                lines.append(Curve(points, True, 1, TURN / SAMPLE, direction))
+        direction = np.zeros(free.n)
+        direction[pair.first], direction[pair.first + 2] = 1.0, -pair.sense
+        x = _on_pair(free, lanes, pair, *sliced[pair.first])
+        x = x - x[:, [pair.first]] * direction  # where all lines of a pair begin, so that each is listed once
+        x = x[distinct(free, np.zeros(len(x), int), x, SAME_LINE)]
+        points = x[:, None] + direction * (TURN * np.arange(SAMPLE) / SAMPLE)[:, None]
+        miss = np.abs(errors(free, points.reshape(-1, free.n), lanes, np.zeros(len(x) * SAMPLE, int)))
+        good = miss.reshape(len(x), miss.shape[-1] * SAMPLE).max(axis=1) <= ON_LINE
+        lines += [Curve(line, True, 1, TURN / SAMPLE, direction) for line in points[good]]
     return lines
 
 
@@ -134,7 +139,7 @@ def on_line(line: Curve, x: np.ndarray) -> np.ndarray:
     assert line.direction is not None
     k = int(np.argmax(line.direction != 0))
     t = (x[:, k] - line.x[0, k]) * line.direction[k]
-    return np.abs(short(x - line.x[0] - t[:, None] * line.direction)).max(axis=1) < 1e-6
+    return np.abs(short(x - line.x[0] - t[:, None] * line.direction)).max(axis=1) < SAME_LINE
 
 
 def line_families(problem: IkProblem, line: Curve) -> list[tuple[SelfMotion, np.ndarray]]:

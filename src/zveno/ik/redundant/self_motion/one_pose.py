@@ -12,7 +12,7 @@ from ...targets import Targets
 from ..sliced_joint import SlicedJoint
 from .coaxial import coaxial_lines, line_families, on_line
 from .inside_limits import Part, inside_limits
-from .motions import motions_of, range_of, without_limits, without_range
+from .motions import Motions, motions_of, range_of, without_limits, without_range
 
 
 class PoseAnswer(NamedTuple):
@@ -33,11 +33,28 @@ class PoseAnswer(NamedTuple):
     outside: list[np.ndarray]
 
 
-def answered(problem: IkProblem, targets: Targets, pose: int, joint: SlicedJoint) -> PoseAnswer:
-    """Find the families, status and reason of one pose with a joint sliced."""
-    lanes, T = targets.lanes, targets.T[pose]
-    motions = motions_of(problem, T, *joint)
-    own = lanes._replace(targets=lanes.targets[[pose]])
+class Followed(NamedTuple):
+    """The curves of one pose that slices of a joint show.
+
+    Attributes:
+        joint: the sliced joint.
+        motions: the curves, limits of other joints disregarded.
+        doubt: why curves may be missing; empty if none is.
+        self_motions: the curves inside limits.
+        solutions: (s, 7) sample of each of them.
+    """
+
+    joint: SlicedJoint
+    motions: Motions
+    doubt: str
+    self_motions: list[SelfMotion]
+    solutions: list[np.ndarray]
+
+
+def followed_curves(problem: IkProblem, targets: Targets, pose: int, joint: SlicedJoint) -> Followed:
+    """Follow the curves of one pose with a joint sliced, and cut them at limits."""
+    motions = motions_of(problem, targets.T[pose], *joint)
+    own = targets.lanes._replace(targets=targets.lanes.targets[[pose]])
     around = range_of(problem, joint.coordinate)[2]
     doubt, self_motions, solutions = motions.doubt, [], []
     cut = inside_limits(problem, own, motions.components, joint.coordinate, around)
@@ -53,16 +70,26 @@ def answered(problem: IkProblem, targets: Targets, pose: int, joint: SlicedJoint
         if inside.any():
             self_motions.append(_family(problem, part, x, inside, joint.coordinate))
             solutions.append(x[inside])
+    return Followed(joint, motions, doubt, self_motions, solutions)
+
+
+def answered(problem: IkProblem, targets: Targets, pose: int, followed: Followed) -> PoseAnswer:
+    """Find the families, status and reason of one pose from the curves that were followed, straight ones added."""
+    joint, motions, doubt, self_motions, solutions = followed
+    T, lanes = targets.T[pose], targets.lanes
+    own = lanes._replace(targets=lanes.targets[[pose]])
     curves = None if motions.doubt else [component.x for component in motions.components]
+    followed_x = np.concatenate([np.zeros((0, problem.n)), *solutions])
+    of = np.arange(len(solutions)).repeat([len(x) for x in solutions])
     for line in coaxial_lines(without_limits(problem), T, own, curves):
-        listed = any(on_line(line, x).sum() > 2 for x in solutions)
+        listed = np.bincount(of[on_line(line, followed_x)]).max(initial=0) > 2
         for family, x in () if listed else line_families(problem, line):
             self_motions.append(family)
             solutions.append(x)
     if self_motions or doubt:
         code = (SAMPLED if self_motions else UNDECIDED) if doubt else FAMILY
         return PoseAnswer(code, doubt, tuple(self_motions), solutions, [])
-    if not motions.components and not around:
+    if not motions.components and not range_of(problem, joint.coordinate)[2]:
         motions = motions_of(without_range(problem, joint.coordinate), T, *joint)
         doubt = motions.doubt if not motions.components else ""
     outside = [problem.wrapped(component.x) for component in motions.components]
