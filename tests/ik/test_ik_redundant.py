@@ -9,6 +9,7 @@ import zveno
 from zveno.errors import UnknownNameError, ZvenoError
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.redundant.sliced_joint import sliced_joint
+from zveno.ik.redundant.slices import Sliced, linked
 from zveno.ik.solve import solve_ik
 from zveno.mechanism import Frame, Joint, Limits, Link, Revolute, assemble
 from zveno.robots import generators
@@ -32,6 +33,33 @@ def test_slices_are_complete_and_ordered(name, method):
         assert sum(len(family.q) for family in self_motions) == len(own)
         # The generating configuration lies between neighbours of some curve, or just beyond the end of one.
         assert min(np.abs(family.q - q[k]).max(axis=1).min() for family in self_motions) < 0.6
+
+
+@pytest.mark.parametrize("around", [True, False])
+def test_points_continue_in_each_others_nearest_alone_and_in_batches(around):
+    robot, rng, n_slices = zveno.load("panda"), np.random.default_rng(8), 5
+    problem = problem_of(robot)
+    pose, cut = np.repeat(np.arange(4), 40), np.tile(np.repeat(np.arange(n_slices), 8), 4)
+    kept = rng.random(160) < 0.4  # some slices are empty
+    pose, cut = pose[kept], cut[kept]
+    sliced = Sliced(pose, cut, rng.uniform(-1.0, 1.0, (len(pose), 7)))
+    curves = linked(problem, sliced, n_slices, around)
+    for i, found in curves.items():
+        own = np.flatnonzero(pose == i)
+        alone = linked(problem, Sliced(0 * own, cut[own], sliced.x[own]), n_slices, around)[0]
+        assert [(own[rows].tolist(), closed) for rows, closed in alone] == [(r.tolist(), c) for r, c in found]
+        assert sorted(np.concatenate([rows for rows, _ in found])) == own.tolist()
+        steps = {
+            (int(a), int(b)) for rows, closed in found for a, b in zip(rows, [*rows[1:], rows[0]], strict=True)
+        }
+        steps -= {(int(rows[-1]), int(rows[0])) for rows, closed in found if not closed}
+        gap = abs(sliced.x[:, None] - sliced.x).max(axis=2)
+        for a in own:
+            there = own[cut[own] == (cut[a] + 1) % n_slices] if around or cut[a] + 1 < n_slices else own[:0]
+            b = int(there[np.argmin(gap[a, there])]) if len(there) else -1
+            here = own[cut[own] == cut[a]]
+            mutual = b >= 0 and gap[a, b] < 1.0 and here[np.argmin(gap[here, b])] == a
+            assert mutual == ((int(a), b) in steps)
 
 
 def test_scanned_slices_are_those_of_the_polynomial():

@@ -61,11 +61,15 @@ def ranked(pose: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 def near(problem: IkProblem, a: np.ndarray, b: np.ndarray, tolerance: float = SAME) -> np.ndarray:
     """Return True where points (..., n) in chain units are the same, modulo 2π."""
-    return _apart_kernel(problem.base)(a, b) <= tolerance
+    return apart(problem, a, b) <= tolerance
 
 
-def apart(problem: IkProblem, a: Any, b: Any) -> Any:
-    """Return the greatest difference of two points (n,) in any coordinate, modulo 2π."""
+def apart(problem: IkProblem, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the greatest differences (...) of points (..., n) in chain units in any coordinate, modulo 2π."""
+    return _apart_kernel(problem.base)(a, b)
+
+
+def _apart(problem: IkProblem, a: Any, b: Any) -> Any:
     largest = 0.0
     for k in range(problem.n):
         d = a[k] - b[k]
@@ -77,7 +81,7 @@ def apart(problem: IkProblem, a: Any, b: Any) -> Any:
 
 @lru_cache(maxsize=64)
 def _apart_kernel(problem: IkProblem):
-    return compiled(apart, {"a": (problem.n,), "b": (problem.n,)}, constants=(problem,), name="ik_apart")
+    return compiled(_apart, {"a": (problem.n,), "b": (problem.n,)}, constants=(problem,), name="ik_apart")
 
 
 @lru_cache(maxsize=64)

@@ -80,14 +80,12 @@ def _curves(problem: IkProblem, targets: Targets, slices: int | None, redundant,
     name = f"{solver}, {slices} slices of {_names(problem)[coordinate]}"
     draft = empty_draft(problem, targets, name)
     draft.add(sliced.pose, sliced.x)
-    dimension = free_dimension(problem, lanes, sliced.pose, sliced.x)
+    dimension = free_dimension(problem, lanes, draft.pose, draft.rows)
     around = bool(np.isinf(problem.upper[coordinate] - problem.lower[coordinate]))
-    for i in _occurring(sliced.pose):
-        curves = linked(problem, sliced, int(i), slices, around)
-        draft.self_motions[int(i)] = tuple(
-            SelfMotion(dimension, problem.to_q(sliced.x[rows] * problem.units), closed) for rows, closed in curves
-        )
-        draft.notes[int(i)] = PARTS_BETWEEN
+    q = problem.to_q(problem.from_units(sliced.x))
+    for i, curves in linked(problem, sliced, slices, around).items():
+        draft.self_motions[i] = tuple(SelfMotion(dimension, q[rows], closed) for rows, closed in curves)
+        draft.notes[i] = PARTS_BETWEEN
     return draft
 
 
@@ -98,7 +96,7 @@ def _points(problem: IkProblem, targets: Targets, slices: int) -> Draft:
     x, good, _ = solve_local(problem, targets.T[pose], attempts=4)
     draft.add(pose[good], x[good] / problem.units)
     draft.keep_distinct()
-    dimension = free_dimension(problem, targets.lanes, draft.pose, draft.x)
+    dimension = free_dimension(problem, targets.lanes, draft.pose, draft.rows)
     for i in _occurring(draft.pose):
         q = problem.to_q(draft.x[draft.pose == i] * problem.units)
         draft.self_motions[int(i)] = (SelfMotion(dimension, q),)

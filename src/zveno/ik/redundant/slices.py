@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import ShapeError, unknown_name
-from ..checks.distinct import distinct
-from ..checks.judgement import SINGULAR, jacobians
+from ..checks.distinct import apart, distinct
+from ..checks.judgement import SINGULAR, Judgement, jacobians
 from ..clock import time_is_over
 from ..ik_problem import IkProblem
 from ..newton import CONVERGED, Lanes, lanes_of, newton
@@ -99,45 +99,59 @@ def _unique(problem: IkProblem, slices: int, pose, cut, x) -> Sliced:
     return Sliced(pose[keep], cut[keep], x[keep])
 
 
-def linked(
-    problem: IkProblem, sliced: Sliced, pose: int, slices: int, around: bool
-) -> list[tuple[np.ndarray, bool]]:
-    """Link the solutions of one pose to curves through the slices: indices into `sliced` in order, and if closed.
+Curves = dict[int, list[tuple[np.ndarray, bool]]]
+"""Curves by pose: indices of solutions in order, and whether it closes."""
+
+
+def linked(problem: IkProblem, sliced: Sliced, slices: int, around: bool) -> Curves:
+    """Link the solutions of every pose to curves through the slices.
 
     A solution continues in the solution of the next slice that is nearest to it, if each is the other's nearest.
     """
-    rows = np.flatnonzero(sliced.pose == pose)
-    by_slice = [rows[sliced.slice[rows] == s] for s in range(slices)]
-    following: dict[int, int] = {}
-    for s in range(slices if around and slices > 2 else slices - 1):
-        here, there = by_slice[s], by_slice[(s + 1) % slices]
-        if not len(here) or not len(there):
+    following = _following(problem, sliced, slices, around)
+    has_one_before = np.zeros(len(following), bool)
+    has_one_before[following[following >= 0]] = True
+    curves: Curves = {}
+    after, seen, pose = following.tolist(), [False] * len(following), sliced.pose.tolist()
+    for head in (*(~has_one_before).nonzero()[0].tolist(), *range(len(after))):
+        if seen[head]:
             continue
-        d = problem.difference((sliced.x[here] * problem.units)[:, None], (sliced.x[there] * problem.units)[None])
-        gap = np.max(np.abs(d), axis=2)
-        to, back = np.argmin(gap, axis=1), np.argmin(gap, axis=0)
-        for i, j in enumerate(to):
-            if back[j] == i and gap[i, j] < LINK:
-                following[int(here[i])] = int(there[j])
-    preceding = set(following.values())
-    curves, seen = [], set()
-    heads = [int(i) for i in rows if int(i) not in preceding]
-    for head in heads + [int(i) for i in rows]:
-        if head in seen:
-            continue
-        chain = [head]
-        seen.add(head)
-        while chain[-1] in following and following[chain[-1]] not in seen:
-            chain.append(following[chain[-1]])
-            seen.add(chain[-1])
-        curves.append((np.array(chain), following.get(chain[-1]) == head and len(chain) > 2))
-    return curves
+        chain, row = [], head
+        while row >= 0 and not seen[row]:
+            seen[row] = True
+            chain.append(row)
+            row = after[row]
+        curves.setdefault(pose[head], []).append((np.array(chain), row == head and len(chain) > 2))
+    return dict(sorted(curves.items()))
 
 
-def free_dimension(problem: IkProblem, lanes: Lanes, pose: np.ndarray, x: np.ndarray) -> int:
-    """Return the commonest dimension of the self-motion at solutions x (s, n)."""
-    if not len(x):
+def _following(problem: IkProblem, sliced: Sliced, slices: int, around: bool) -> np.ndarray:
+    """Return (s,) the index of the solution in the next slice in which each continues, −1 if in none."""
+    rows = np.arange(len(sliced.x))
+    group = sliced.pose * slices + sliced.slice  # they are in this order
+    count = np.bincount(group, minlength=int(group.max(initial=0)) + slices)
+    first = np.cumsum(count) - count
+    is_last = sliced.slice == slices - 1
+    following = group + 1 - slices * is_last
+    n = np.where(is_last & ~(around and slices > 2), 0, count[following])
+    here = rows.repeat(n)
+    there = first[following[here]] + np.arange(len(here)) - (np.cumsum(n) - n)[here]
+    gap = apart(problem, sliced.x[here], sliced.x[there])
+    nearest, nearest_back = np.full(len(rows), np.inf), np.full(len(rows), np.inf)
+    np.minimum.at(nearest, here, gap)
+    np.minimum.at(nearest_back, there, gap)
+    mutual = ((gap == nearest[here]) & (gap == nearest_back[there]) & (gap < LINK)).nonzero()[0]
+    out, before = np.full(len(rows), -1), np.full(len(rows), -1)
+    before[there[mutual[::-1]]] = here[mutual[::-1]]  # of several as near the first
+    joined = (before >= 0).nonzero()[0]
+    out[before[joined[::-1]]] = joined[::-1]
+    return out
+
+
+def free_dimension(problem: IkProblem, lanes: Lanes, pose: np.ndarray, rows: Judgement) -> int:
+    """Return the commonest dimension of the self-motion at solutions."""
+    if not len(pose) or 2 * (rows.least[:64] > SINGULAR).sum() > len(pose[:64]):
         return problem.redundancy
-    J = jacobians(problem, x[:64], lanes, pose[:64])
+    J = jacobians(problem, rows.x[:64], lanes, pose[:64])
     dimensions = problem.n - np.sum(np.linalg.svd(J, compute_uv=False) > SINGULAR, axis=-1)
     return int(np.bincount(dimensions).argmax())
