@@ -29,7 +29,7 @@ from zveno.calibration.files import campaign_from
 from zveno.calibration.measurements import RelativePosition
 from zveno.calibration.measurements.datasets import prepared
 from zveno.fit.threads import in_one_thread
-from zveno.io.measurements import read_measurements
+from zveno.io.tables import read_measurements
 
 from .timing import Row, interleaved
 

@@ -97,11 +97,11 @@ def _rivals(robot: zveno.Robot, T: np.ndarray) -> dict:
 
         from trac_ik import TracIK  # pyright: ignore[reportMissingImports]  (a rival, rarely there)
 
-        from zveno.io.write_urdf import write_urdf
+        from zveno.io.write import write_model
 
         with TemporaryDirectory() as folder:
             file = Path(folder) / "panda.urdf"
-            write_urdf(robot.mechanism, file)
+            write_model(robot.mechanism, file)
             tip = robot.mechanism.frame(None).link
             solver = TracIK(robot.link_names[0], tip, str(file), timeout=0.01, epsilon=1e-6)
         T_link_tool = robot.mechanism.frame(None).T_link_frame

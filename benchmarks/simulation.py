@@ -10,7 +10,7 @@ import numpy as np
 
 import zveno
 from zveno.algorithms.factors import BodyFactors, MassFactors
-from zveno.io.write_urdf import write_urdf
+from zveno.io.write import write_model
 from zveno.simulation import RK4, BallJoint, constrained_dynamics
 from zveno.simulation.constraints import LoopClosure
 from zveno.simulation.equations import Equations
@@ -48,7 +48,7 @@ def rollouts(n: int = 4096, steps: int = 200, repeats: int = 3) -> Row:
     robot = zveno.load("ur5")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ur5.urdf"
-        write_urdf(robot.mechanism, path)
+        write_model(robot.mechanism, path)
         model = mujoco.MjModel.from_xml_path(str(path))
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
     model.opt.timestep = 1e-3

@@ -77,7 +77,7 @@ FORMATS = {
     "MJCF, read": ("zveno.io.mjcf", None),
     "MJCF, written": ("zveno.io.write_mjcf", None),
     "Poses": ("zveno.ik.paths.pose_files", "read_poses"),
-    "Measurements (.csv)": ("zveno.io.measurements", None),
+    "Measurements (.csv)": ("zveno.io.tables", None),
     "Motions of one joint at a time (.csv)": ("zveno.calibration", "read_axis_motions"),
     "Measurements: settings, columns, other files": ("zveno.calibration", "read_dataset"),
     "Recordings": ("zveno.identification", "read_log"),

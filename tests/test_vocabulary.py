@@ -46,7 +46,7 @@ DIALECT = re.compile(r"(?<!there )\b(is|are) no [a-z]|\b(one|entry|value|number|
 """Phrases for "is not a" and "per"."""
 EMPTY_NAMES = {"found", "own", "one", "what", "told", "there"}
 """Names of variables that do not say what they hold."""
-WITH_EMPTY_NAMES = {"ik", "io"}
+WITH_EMPTY_NAMES = {"ik"}
 """Packages that still have such variables. The list only shrinks."""
 
 

@@ -5,7 +5,7 @@ from calibration_arms import FAR, measured_puma
 
 from zveno.calibration.files import campaign_from
 from zveno.calibration.measurements import RelativePose
-from zveno.io.measurements import parse_measurements
+from zveno.io.tables import parse_measurements
 
 SIX = range(1, 7)
 NAMES = [f"joint{k}" for k in SIX]

@@ -25,7 +25,7 @@ from zveno.calibration.measurements import (
 )
 from zveno.calibration.measurements.datasets import Dataset, prepared
 from zveno.errors import ShapeError, ZvenoError, ZvenoWarning
-from zveno.io.measurements import parse_measurements, read_measurements, write_measurements
+from zveno.io.tables import parse_measurements, read_measurements, write_measurements
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import transform
 

@@ -12,8 +12,8 @@ from zveno.calibration._identifiability import identifiability as find
 from zveno.calibration.measurements import Position
 from zveno.cli import calibrate, identifiability
 from zveno.errors import ZvenoError
-from zveno.io.measurements import write_measurements
-from zveno.io.write_urdf import write_urdf
+from zveno.io.tables import write_measurements
+from zveno.io.write import write_model
 
 
 def _run(*words: str):
@@ -37,7 +37,7 @@ def files(tmp_path_factory):
         {"kind": "position", "unit": "mm", "angle": "deg", "frame": "tool"},
     )
     (folder / "data.csv").write_text(text)
-    write_urdf(robot.mechanism, folder / "arm.urdf")
+    write_model(robot.mechanism, folder / "arm.urdf")
     return folder
 
 

@@ -9,7 +9,7 @@ from zveno.calibration.calibrate import calibrate
 from zveno.calibration.files import campaign_from, template
 from zveno.calibration.measurements import RelativePose
 from zveno.errors import ZvenoError
-from zveno.io.measurements import parse_measurements
+from zveno.io.tables import parse_measurements
 from zveno.spatial.rotations import log, to_quaternion, to_rpy
 
 

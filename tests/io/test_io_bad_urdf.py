@@ -14,7 +14,7 @@ from urdf_models import ARM, joint_text
 from growth import grows_linearly
 from tiers import examples
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
-from zveno.io import xml
+from zveno.io import _xml
 from zveno.io.urdf import parse_urdf, read_urdf
 
 BOMB = '<!DOCTYPE b [<!ENTITY a "aaaaaaaaaa">{}]><robot name="&i;"/>'.format(
@@ -216,7 +216,7 @@ def test_a_file_of_50_megabytes_is_refused_before_it_is_read(tmp_path, monkeypat
         with pytest.raises(ModelError, match=r"50 MB.* at most 32 MB are read.*meshes"):
             read_urdf(path)
     with pytest.raises(ModelError, match="at most 32 MB"):
-        parse_urdf(" " * (xml.MAX_BYTES + 1))
+        parse_urdf(" " * (_xml.MAX_BYTES + 1))
 
 
 BOMBS: dict[str, tuple[Callable[[int], str], int, str]] = {
@@ -249,7 +249,7 @@ def test_bombs_are_cheap(name):
 
 
 def test_the_number_of_elements_is_bounded(monkeypatch):
-    monkeypatch.setattr(xml, "MAX_ELEMENTS", 1000)
+    monkeypatch.setattr(_xml, "MAX_ELEMENTS", 1000)
     with pytest.raises(ModelError, match="more than 1000 elements"):
         parse_urdf("<robot>" + "<a/>" * 1000 + "</robot>")
 

@@ -3,8 +3,8 @@
 import pytest
 
 from zveno.errors import ModelError
+from zveno.io._xml import parse_xml
 from zveno.io.urdf import parse_urdf
-from zveno.io.xml import parse_xml
 
 ARM = '<?xml version="1.0" encoding="utf-8"?>\n<robot name="a">\n<link name="x"/>\n</robot>\n'
 

@@ -19,7 +19,7 @@ from zveno import identification
 from zveno.errors import ModelError, ZvenoError
 from zveno.io.arrays import read_mat, read_npy, read_npz
 from zveno.io.logs import _bags
-from zveno.io.measurements import read_spreadsheet
+from zveno.io.tables import read_spreadsheet
 
 UNPACKED, LIMIT, PEAK = 64 * 2**20, 2**20, 12 * 2**20
 """Bytes that a bomb unpacks to, bytes that are allowed, and bytes that refusing may take."""
@@ -78,7 +78,7 @@ def test_npy_that_promises_more_than_it_has(tmp_path):
 def test_spreadsheet(tmp_path, monkeypatch):
     pytest.importorskip("openpyxl")
     bomb = packed_npz(tmp_path / "a.xlsx", "xl/worksheets/sheet1.xml", b" " * UNPACKED)
-    monkeypatch.setattr("zveno.io.measurements.MAX_DATA_BYTES", LIMIT)
+    monkeypatch.setattr("zveno.io.tables.MAX_DATA_BYTES", LIMIT)
     refused_small(lambda: read_spreadsheet(bomb), r"a\.xlsx: it would take 64 MB unpacked")
 
 

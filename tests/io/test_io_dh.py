@@ -11,9 +11,9 @@ from dh_tables import ROW, TOP
 from mechanisms import random_inertia, random_mechanism, relative_error
 from zveno.algorithms.forward_kinematics import frame_pose, link_poses
 from zveno.errors import ModelError, ZvenoWarning
-from zveno.io.dh import dh_mechanism, read_dh
+from zveno.io.dh import dh_mechanism, read_dh, to_dh
 from zveno.io.elementary import elementary_mechanism
-from zveno.io.write_dh import to_dh, write_dh
+from zveno.io.write import write_model
 from zveno.mechanism import Frame, Joint, Link, Revolute, assemble
 from zveno.spatial import inertia
 from zveno.spatial.rotations import elementary as rotation
@@ -175,7 +175,7 @@ def test_written_tables_reproduce_every_frame_and_the_dynamics(seed, tmp_path):
     kinds = ("revolute", "prismatic", "continuous", "fixed", "revolute")
     m = random_mechanism(seed, n=6, kinds=kinds, branching=0.0, mimic=0.0, drives=True)
     path = tmp_path / "robot.toml"
-    write_dh(m, path)
+    write_model(m, path)
     back = read_dh(path)
     rng = np.random.default_rng(seed)
     assert back.joint_names == m.joint_names

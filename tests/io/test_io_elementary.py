@@ -13,8 +13,13 @@ from mechanisms import random_mechanism
 from tiers import examples
 from zveno.algorithms.forward_kinematics import frame_pose
 from zveno.errors import ModelError, ZvenoError
-from zveno.io.elementary import elementary_mechanism, read_elementary
-from zveno.io.write_elementary import constant_terms, to_elementary, write_elementary
+from zveno.io.elementary import (
+    constant_terms,
+    elementary_mechanism,
+    read_elementary,
+    to_elementary,
+)
+from zveno.io.write import write_model
 from zveno.mechanism import Fixed, Helical, Joint, Link, Prismatic, Revolute, assemble
 from zveno.spatial.rotations import elementary as rotation
 from zveno.spatial.transforms import transform
@@ -139,7 +144,7 @@ def test_written_chains_read_back(seed, tmp_path):
     if all(m.joint_of(i).type.n_q == 0 for i in (*m.tree.ancestors(end)[1:], end)):
         pytest.skip("its tool does not move")
     path = tmp_path / "robot.ets"
-    write_elementary(m, path)
+    write_model(m, path)
     back = read_elementary(path)
     assert back.name == m.name
     rng = np.random.default_rng(seed)

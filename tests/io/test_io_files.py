@@ -18,8 +18,8 @@ from zveno.ik.paths.pose_files import read_poses
 from zveno.io import load_mechanism
 from zveno.io.arrays import read_npy, read_npz
 from zveno.io.files import read_bytes, read_json, read_text, replacing, write_text
-from zveno.io.measurements import read_arrays, read_measurements
 from zveno.io.results import load_result
+from zveno.io.tables import read_arrays, read_measurements
 from zveno.simulation.trajectory import Trajectory
 
 READERS = {

@@ -12,7 +12,7 @@ from zveno.errors import ZvenoError
 from zveno.io import load_mechanism
 from zveno.io.dh import dh_mechanism
 from zveno.io.elementary import elementary_mechanism
-from zveno.io.measurements import parse_measurements
+from zveno.io.tables import parse_measurements
 from zveno.io.urdf import parse_urdf
 
 

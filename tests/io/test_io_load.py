@@ -14,9 +14,10 @@ from zveno import robots
 from zveno.algorithms.forward_kinematics import frame_pose
 from zveno.errors import ModelError, UnknownNameError
 from zveno.io import load_mechanism
+from zveno.io.dh import to_dh
+from zveno.io.elementary import to_elementary
 from zveno.io.load import FORMATS
-from zveno.io.write_dh import write_dh
-from zveno.io.write_elementary import write_elementary
+from zveno.io.write import write_model
 from zveno.mechanism import Joint, Link, Revolute, assemble
 
 URDF = (
@@ -36,9 +37,9 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:.*elementary transforms cannot hold:zveno.errors.ZvenoWarning")
 def test_every_file_format_by_suffix(folder):
     m = load_mechanism("puma560")
-    write_dh(m, folder / "a.toml")
+    write_model(m, folder / "a.toml")
     for name in ("b.ets", "c.txt", "D.ETS"):
-        write_elementary(m, folder / name)
+        (folder / name).write_text(to_elementary(m), encoding="utf-8")
     q = np.linspace(-1, 1, 6)
     for path in ("a.toml", folder / "b.ets", str(folder / "c.txt"), "D.ETS"):
         assert abs(frame_pose(load_mechanism(path), q) - frame_pose(m, q)).max() < 1e-12
@@ -64,7 +65,7 @@ def test_texts_and_generators():
 
 
 def test_the_format_can_be_said(folder):
-    write_dh(load_mechanism("planar2"), "table")
+    Path("table").write_text(to_dh(load_mechanism("planar2")), encoding="utf-8")
     assert load_mechanism("table", format="dh").n_v == 2
     Path("odd name (1)").write_text("Rz(q1) Tx(1)")
     assert load_mechanism("odd name (1)", format="elementary").n_v == 1

@@ -9,8 +9,7 @@ import pytest
 
 from growth import grows_linearly
 from zveno.errors import ModelError
-from zveno.io.mjcf import parse_mjcf, read_mjcf
-from zveno.io.mjcf_extras import actuators_by_joint, limits_of
+from zveno.io.mjcf import actuators_by_joint, limits_of, parse_mjcf, read_mjcf
 
 mujoco = pytest.importorskip("mujoco")
 

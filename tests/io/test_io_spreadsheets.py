@@ -9,7 +9,7 @@ import pytest
 import zveno
 from zveno import calibration
 from zveno.errors import MissingExtraError, ModelError
-from zveno.io.measurements import parse_measurements, read_spreadsheet
+from zveno.io.tables import parse_measurements, read_spreadsheet
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -96,7 +96,7 @@ def test_empty_rows_without_end_are_refused(tmp_path, monkeypatch):
             made.active.cell(k if k < 3 else 5000, column, value)
     made.save(tmp_path / "f.xlsx")
     assert len(read_spreadsheet(tmp_path / "f.xlsx")) == 2
-    monkeypatch.setattr("zveno.io.measurements.MAX_BLANK_ROWS", 1000)
+    monkeypatch.setattr("zveno.io.tables._MAX_BLANK_ROWS", 1000)
     with pytest.raises(ModelError, match=r"f\.xlsx: more than 1000 rows from row 3 on are empty"):
         read_spreadsheet(tmp_path / "f.xlsx")
 

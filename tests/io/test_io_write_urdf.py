@@ -16,7 +16,8 @@ from zveno.algorithms.jacobian import jacobian
 from zveno.errors import ModelError, ZvenoError, ZvenoWarning
 from zveno.io.results import decode, encode
 from zveno.io.urdf import parse_urdf, read_urdf
-from zveno.io.write_urdf import to_urdf, write_urdf
+from zveno.io.write import write_model
+from zveno.io.write_urdf import to_urdf
 from zveno.mechanism import Drive, Free, Joint, Limits, Link, Planar, Revolute, Spherical, Universal, assemble, edit
 from zveno.spatial.rotations import exp, from_rpy, to_rpy
 
@@ -75,9 +76,9 @@ def test_other_programs_read_it(seed):
 
 def test_joints_written_twice_are_the_same_to_the_last_digit(tmp_path):
     path = tmp_path / "arm.urdf"
-    write_urdf(parse_urdf(ARM), path)
+    write_model(parse_urdf(ARM), path)
     first = path.read_text(encoding="utf-8").partition("<joint")[2]
-    write_urdf(read_urdf(path), path)
+    write_model(read_urdf(path), path)
     assert path.read_text(encoding="utf-8").partition("<joint")[2] == first
     assert 'rpy="0 1.5707963267948966 0"' in first
 
@@ -136,9 +137,10 @@ def test_what_urdf_cannot_hold_is_named_in_one_warning():
 
 
 def test_a_path_that_cannot_be_written(tmp_path):
-    for path in (tmp_path, tmp_path / "missing" / "arm.urdf", "nul\x00", 3.5):
-        with pytest.raises(ZvenoError, match=r"cannot be written|is a directory"):
-            write_urdf(parse_urdf(ARM), path)
+    (tmp_path / "folder.urdf").mkdir()
+    for path in (tmp_path, tmp_path / "folder.urdf", tmp_path / "missing" / "arm.urdf", "nul\x00.urdf", 3.5):
+        with pytest.raises(ZvenoError, match=r"cannot be written|is a directory|no suffix|to a path, not to 3\.5"):
+            write_model(parse_urdf(ARM), path)
 
 
 @pytest.mark.parametrize("off", [0.0, 1e-16, 1e-12, 1e-10, 3e-9, 1e-7, 1e-4, 0.1])

@@ -16,9 +16,8 @@ from zveno.algorithms.forward_kinematics import frame_pose, link_poses
 from zveno.algorithms.inverse_dynamics import inverse_dynamics
 from zveno.errors import ModelError, UnknownNameError
 from zveno.io import load_mechanism
-from zveno.io.dh import dh_mechanism
+from zveno.io.dh import dh_mechanism, to_dh
 from zveno.io.elementary import elementary_mechanism
-from zveno.io.write_dh import to_dh
 from zveno.spatial import inertia
 from zveno.spatial.transforms import inverse
 

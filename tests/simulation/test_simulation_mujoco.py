@@ -16,7 +16,7 @@ from zveno.algorithms.factors import BodyFactors, MassFactors
 from zveno.algorithms.forward_kinematics import frame_pose
 from zveno.algorithms.inverse_dynamics import bias
 from zveno.algorithms.mass_matrix import mass_matrix
-from zveno.io.write_urdf import write_urdf
+from zveno.io.write import write_model
 from zveno.mechanism import Mechanism
 from zveno.simulation import BallJoint
 
@@ -30,7 +30,7 @@ SOLVED = 1e-7
 def twin(mechanism: Mechanism, contacts: list[tuple[str, str | None]], q, folder: Path, impedance: float):
     """A MuJoCo model of the mechanism with `connect` constraints between the frames, and its data at q."""
     path = folder / "robot.urdf"
-    write_urdf(mechanism, path)
+    write_model(mechanism, path)
     spec = mujoco.MjSpec.from_file(str(path))
     spec.compiler.fusestatic = False
     spec.option.gravity = mechanism.gravity

@@ -10,8 +10,19 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ModelError, unknown_name
-from ..io.cells import AT_THE_END, IN_BRACKETS, UNIT_WORDS, plain_word, split_unit
-from ..io.measurements import ANGLES, LENGTHS, TURNS, MeasurementTable, as_texts, matrices
+from ..io.tables import (
+    ANGLES,
+    AT_THE_END,
+    IN_BRACKETS,
+    LENGTHS,
+    TURNS,
+    UNIT_WORDS,
+    MeasurementTable,
+    as_texts,
+    matrices,
+    plain_word,
+    split_unit,
+)
 from ..mechanism import Mechanism
 from ..spatial.rotations import elementary, exp, from_rpy, nearest_rotation, to_quaternion
 from .measurements import KINDS

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..fit.covariance import correlations
-from ..io.units import DEVIATIONS, ERRORS
+from ..io.expressions import DEVIATIONS, ERRORS
 from ..report.description import (
     PAGE,
     PICTURE,

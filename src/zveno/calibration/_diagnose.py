@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ZvenoError, ZvenoWarning, first_of
 from ..fit.triangle import triangle
-from ..io.measurements import LENGTHS
+from ..io.tables import LENGTHS
 from ..robot_functions import RobotFunctions
 from ._fit.frames import first_frames
 from ._fit.noise import FitOptions

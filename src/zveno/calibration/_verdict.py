@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..fit.covariance import correlations
-from ..io.units import DEVIATIONS, ERRORS
+from ..io.expressions import DEVIATIONS, ERRORS
 from ._joint_terms import IN_WORDS
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ShapeError, ZvenoError
-from ..io.cells import delimiter_of, is_number, split_cells
+from ..io.expressions import Units, nearest_of
 from ..io.files import read_text
 from ..io.results import registered
-from ..io.units import Units, nearest_of
+from ..io.tables import delimiter_of, is_number, split_cells
 from ..mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
 from ..report.description import Description
 from ..report.result import Result

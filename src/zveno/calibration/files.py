@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError, ZvenoWarning, unknown_name
-from ..io.cells import split_unit
-from ..io.measurements import (
+from ..io.tables import (
     ARRAYS,
     MeasurementTable,
     as_texts,
@@ -22,8 +21,9 @@ from ..io.measurements import (
     read_arrays,
     read_measurements,
     read_spreadsheet,
+    split_unit,
 )
-from ..io.measurements import SUFFIX as SPREADSHEET
+from ..io.tables import SUFFIX as SPREADSHEET
 from ..mechanism import Mechanism
 from ..robot_functions import RobotFunctions
 from ._columns import UNITS, meaning_of, understood

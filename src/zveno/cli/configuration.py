@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..errors import ModelError, ShapeError, unknown_name
-from ..io.text import Place, quantity
-from ..io.units import Units
+from ..io.expressions import Place, Units, quantity
 from ..mechanism import Mechanism
 from ..mechanism.joints import QUATERNION_TOLERANCE
 from ..mechanism.units import coordinate_units, velocity_names, velocity_units

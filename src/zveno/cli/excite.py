@@ -105,7 +105,12 @@ def excite(
         clearance=Clearance(radius, ground, clearance) if clearance or ground is not None else None,
         timeout=timeout,
         rng=rng,
-        motion=MotionLimits(*(_limit(rate, turning) for rate in (velocity, acceleration, jerk)), _limit(torque)),
+        motion=MotionLimits(
+            velocity=_limit(velocity, turning),
+            acceleration=_limit(acceleration, turning),
+            jerk=_limit(jerk, turning),
+            torque=_limit(torque),
+        ),
     )
     write_plot(motion, picture.plot)
     output = apart(output, set(WRITERS) - {".json"}, lambda file: motion.write_trajectory(file, rate or 100.0))

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, ZvenoWarning
 from ..io.elementary import constant_transform, is_elementary_text
-from ..io.text import Place
-from ..io.units import Units
+from ..io.expressions import Place, Units
 from ..kernels.compile import compiled
 from ..kernels.ops import abs as absolute
 from ..kernels.ops import less, where

@@ -19,8 +19,8 @@ import numpy as np
 from ..errors import MissingExtraError, ModelError, ZvenoError
 from ..mechanism import Fixed, Joint, JointType, Limits, Loop, Mechanism, Spherical, Universal
 from ..mechanism.edit import rebuilt
+from .expressions import nearest_of
 from .files import MAX_TEXT_BYTES, read_text
-from .units import nearest_of
 from .urdf import read_urdf
 
 _KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
@@ -93,10 +93,10 @@ def _closed(mechanism: Mechanism, data: dict[str, Any], source: str) -> Mechanis
             joint = replace(joint, type=_joint_type(word, joint), limits=Limits(), drive=None, mimic=None)
         joints.append(joint)
     behind = {joint.name: joint.child for joint in joints}
-    own = {joint.name for joint in joints if joint.mimic is None and joint.type.n_q}
+    movable = {joint.name for joint in joints if joint.mimic is None and joint.type.n_q}
     motors = _strings(data.get("name_mot", []), "name_mot")
     notes += [f"{name}: named in the YAML, no joint of the URDF" for name in kinds_of_joints]
-    notes += [f"motor {name}: no joint with a coordinate of its own" for name in motors if name not in own]
+    notes += [f"motor {name}: no joint with a coordinate of its own" for name in motors if name not in movable]
     known = set(mechanism.frame_names)
     loops = [
         Loop(*[name if name in known else behind.get(name, name) for name in pair], locked=_KINDS[kind])
@@ -106,7 +106,7 @@ def _closed(mechanism: Mechanism, data: dict[str, Any], source: str) -> Mechanis
         mechanism,
         joints=joints,
         loops=loops,
-        motors=[name for name in motors if name in own] if motors else None,
+        motors=[name for name in motors if name in movable] if motors else None,
         notes=(*mechanism.notes, *notes, f"{len(loops)} loops and {len(motors)} motors from {Path(source).name}"),
     )
 

@@ -3,18 +3,84 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import os
+import pkgutil
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
 from .. import robots
-from ..errors import ModelError, UnknownNameError, ZvenoError, unknown_name
+from ..errors import MissingExtraError, ModelError, UnknownNameError, ZvenoError, unknown_name
 from ..mechanism import Mechanism
 from ..mechanism.plausibility import warn_about_sizes
 from .files import read_text
 from .open_models import is_open_model, open_model
+from .xacro import read_xacro
+
+# --- robot_descriptions
+
+_ENDING = "_description"
+_PACKAGE = "robot_descriptions"
+
+
+def _described_mechanism(name: str, snap: bool | None) -> Mechanism:
+    """Return the mechanism of a description; its files are fetched once, by that package.
+
+    Args:
+        name: ends in `_description`, as the package's modules do.
+        snap: as in readers.
+    """
+    module = _module(name)
+    file, arguments = _file(module)
+    if file is None:
+        raise ModelError("has no URDF, MJCF or xacro file", element=name, remedy="Choose another description")
+    if file.suffix == ".xacro":
+        return read_xacro(file, snap=snap, arguments=arguments)
+    if hasattr(module, "MJCF_PATH") and not hasattr(module, "URDF_PATH"):
+        from .mjcf import read_mjcf
+
+        return read_mjcf(file, snap=snap)
+    from .urdf import read_urdf
+
+    return read_urdf(file, snap=snap)
+
+
+def _module(name: str) -> Any:
+    if importlib.util.find_spec(_PACKAGE) is None:
+        raise MissingExtraError(
+            f"names that end in {_ENDING} belong to {_PACKAGE}", element=name, remedy=f"pip install {_PACKAGE}"
+        )
+    package = importlib.import_module(_PACKAGE)
+    known = sorted(module.name for module in pkgutil.iter_modules(package.__path__) if _is_description(module.name))
+    if name not in known:
+        raise unknown_name("robot", name, known)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the package's remarks on its own future
+            return importlib.import_module(f"{_PACKAGE}.{name}")
+    except Exception as error:  # the network, git, a full disk
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise ModelError(
+            f"its files could not be fetched: {reason}", element=name, remedy="Check the network, or give a file"
+        ) from error
+
+
+def _is_description(name: str) -> bool:
+    return name.endswith(_ENDING) and not name.startswith("_")
+
+
+def _file(module: Any) -> tuple[Path | None, dict[str, str]]:
+    """Return the model file of a description's module, and xacro's arguments."""
+    for attribute in ("URDF_PATH", "MJCF_PATH", "XACRO_PATH"):
+        if hasattr(module, attribute):
+            return Path(getattr(module, attribute)), dict(getattr(module, "XACRO_ARGS", {}))
+    return None, {}
+
+
+# --- any source
 
 FORMATS: dict[str, tuple[str, ...]] = {
     "urdf": (".urdf",),
@@ -71,15 +137,14 @@ def _from_text(text: str, snap: bool | None, format: str | None) -> Mechanism | 
     """Return the mechanism that a string itself describes, or None if it is a path."""
     if format is None and text in robots.data_names():
         return _read("dh", robots.data_file(text), snap)
-    from .descriptions import ENDING, described_mechanism  # not before: a built-in robot needs none of them
     from .elementary import elementary_mechanism, is_elementary_text
     from .xacro import read_xacro, split_arguments
 
     call = _CALL.fullmatch(text)
     if format is None and (text in robots.generators or (call and call.group(1) in robots.generators)):
         return _generated(text if call is None else call.group(1), "" if call is None else call.group(2))
-    if format is None and text.endswith(ENDING) and text.isidentifier():
-        return described_mechanism(text, snap)
+    if format is None and text.endswith(_ENDING) and text.isidentifier():
+        return _described_mechanism(text, snap)
     if format in (None, "xacro") and (call_of_xacro := split_arguments(text)) and not _exists(text):
         return read_xacro(call_of_xacro[0], snap=snap, arguments=call_of_xacro[1])
     if (format in (None, "elementary")) and is_elementary_text(text) and not _exists(text):

@@ -1,23 +1,117 @@
-"""Link shapes of a URDF, for the extents of links."""
+"""Link shapes of a URDF and the corners of its meshes (STL, OBJ, COLLADA), for the extents of links."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
 import numpy as np
+from defusedxml.ElementTree import fromstring
 
 from ..errors import ModelError
 from ..mechanism import Mechanism
 from ..spatial.rotations import from_rpy
 from ..spatial.transforms import transform
-from .meshes import mesh_corners, mesh_path
-from .urdf_extras import element_of
+from .files import MAX_DATA_BYTES, over_limit, read_bytes
+from .urdf import element_of
+
+# --- meshes
+
+_ELEMENT_BYTES = 500
+"""Memory of an element when it is copied, besides its text."""
+_HEAD = 84
+_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+
+
+def mesh_path(name: str, model: str) -> Path:
+    """Find the file of a model's mesh: beside the model, or for `package://` below one of the folders above it."""
+    address = urlsplit(name)
+    beside = Path(model).resolve().parent
+    inside = Path(unquote(address.netloc + address.path))
+    if address.scheme in ("", "file"):
+        places = [beside / unquote(address.path)]
+    else:
+        folders = (beside, *beside.parents)
+        shorter = Path(*inside.parts[1:])  # a package is often checked out under another name
+        places = [folder / part for part in (inside, shorter) for folder in folders]
+    for place in places:
+        if place.is_file():
+            return place
+    raise ModelError(
+        "is not found",
+        file=model,
+        element=f"mesh {name}",
+        remedy="Put meshes where the model says they are",
+    )
+
+
+def _mesh_corners(path: Path) -> np.ndarray:
+    """Return the corners (n, 3) of all faces, in the units of the file."""
+    data = read_bytes(path, MAX_DATA_BYTES)
+    kind = path.suffix.lower()
+    if kind == ".obj":
+        corners = _rows_after(data, b"v ")
+    elif kind == ".stl":
+        count = int.from_bytes(data[80:_HEAD], "little")
+        is_binary = len(data) == _HEAD + count * _TRIANGLE.itemsize
+        corners = (
+            np.frombuffer(data, _TRIANGLE, count, _HEAD)["corners"].reshape(-1, 3)
+            if is_binary
+            else _rows_after(data, b"vertex ")
+        )
+    else:
+        raise ModelError(
+            f"{kind or 'no ending'} is not a mesh that is read", file=path, remedy="Convert it to STL or OBJ"
+        )
+    corners = np.asarray(corners, dtype=float)
+    if not len(corners) or not np.isfinite(corners).all():
+        raise ModelError("has no corners, or some that are not finite", file=path, remedy="Export the mesh again")
+    return corners
+
+
+def check_instances(data: bytes) -> None:
+    """Refuse a COLLADA document that is too large once its instances are written out.
+
+    Nodes may refer to each other many times over many levels, and document types may define entities.
+    """
+    root = fromstring(data, forbid_dtd=True)
+    by_name = {element.get("id"): element for element in root.iter() if element.get("id")}
+    sizes: dict[int, int] = {}
+
+    def size_of(element: Any) -> int:
+        if id(element) not in sizes:
+            sizes[id(element)] = MAX_DATA_BYTES + 1  # found again below itself, it has no end
+            size = _ELEMENT_BYTES + len(element.text or "")
+            target = by_name.get(element.get("url", "").removeprefix("#"))
+            if target is not None and element.tag.rpartition("}")[2].startswith("instance_"):
+                size += size_of(target)
+            sizes[id(element)] = size + sum(map(size_of, element))
+        return sizes[id(element)]
+
+    size = size_of(root)
+    if size > MAX_DATA_BYTES + len(data):
+        raise over_limit(size, MAX_DATA_BYTES)
+
+
+def _rows_after(data: bytes, word: bytes) -> np.ndarray:
+    """Return three numbers from every line that begins with a word; a line without them makes the mesh empty."""
+    lines = [line.strip() for line in data.splitlines()]
+    rows = [line[len(word) :].split()[:3] for line in lines if line.startswith(word)]
+    try:
+        return np.array(rows, dtype=float).reshape(-1, 3)
+    except ValueError:
+        return np.zeros((0, 3))
+
+
+# --- shapes of links
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class _Shape:
     """Convex approximation of a shape: all points within `radius` of the hull of `corners`.
 
     Attributes:
@@ -57,7 +151,7 @@ class Geometry:
 
 
 @lru_cache(maxsize=16)
-def link_shapes(mechanism: Mechanism) -> tuple[Shape, ...]:
+def link_shapes(mechanism: Mechanism) -> tuple[_Shape, ...]:
     """Return the collision shapes of the links, or the visual ones of links without collision shapes."""
     return tuple(
         _stand_in(_geometry(link, element, mechanism.source), mechanism.source)
@@ -126,19 +220,19 @@ def _color(material: ElementTree.Element) -> tuple[float, ...]:
     return values if len(values) == 4 and all(0.0 <= value <= 1.0 for value in values) else ()
 
 
-def _stand_in(shape: Geometry, model: str) -> Shape:
+def _stand_in(shape: Geometry, model: str) -> _Shape:
     T, radius = shape.T_link_shape, 0.0
     if shape.kind == "box":
         corners = 0.5 * shape.size * np.array(np.meshgrid(*([-1.0, 1.0],) * 3)).reshape(3, 8).T
     elif shape.kind == "mesh":
-        corners = shape.size * mesh_corners(mesh_path(shape.mesh, model))
+        corners = shape.size * _mesh_corners(mesh_path(shape.mesh, model))
     elif shape.kind == "sphere":
         corners, radius = np.zeros((1, 3)), float(shape.size[0])
     else:
         thick, length = shape.size.tolist()
         ends = np.array([[0.0, 0.0, -0.5 * length], [0.0, 0.0, 0.5 * length]])
         corners, radius = (ends, thick) if shape.kind == "capsule" else (_rims(ends, thick), 0.0)
-    return Shape(shape.link, corners @ T[:3, :3].T + T[:3, 3], radius)
+    return _Shape(shape.link, corners @ T[:3, :3].T + T[:3, 3], radius)
 
 
 def _rims(ends: np.ndarray, radius: float, n: int = 24) -> np.ndarray:

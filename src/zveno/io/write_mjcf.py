@@ -21,7 +21,7 @@ from ..mechanism.loops import CLOSING_JOINTS
 from ..spatial import inertia
 from ..spatial.rotations import to_quaternion
 from ..spatial.transforms import inverse
-from .write_losses import coupling_losses, extra_losses, listed, warn_about_losses
+from .write import coupling_losses, extra_losses, listed, warn_about_losses
 from .write_urdf import checked_name, numbers
 
 _SMALLEST = 2e-15

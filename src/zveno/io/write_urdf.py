@@ -9,7 +9,6 @@ ignore them, except the joint types helical, universal and spherical.
 from __future__ import annotations
 
 import re
-from os import PathLike
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,22 +17,13 @@ from ..errors import ModelError
 from ..mechanism import DEFAULT_GRAVITY, Drive, Joint, Link, Mechanism
 from ..spatial import inertia
 from ..spatial.rotations import to_rpy
-from .files import write_text
-from .urdf_extras import element_of
-from .urdf_joints import JOINT_KINDS, axis_tag
-from .urdf_loops import type_of
-from .urdf_transmissions import DRAKE
-from .write_losses import coupling_losses, warn_about_losses
+from .urdf import DRAKE, JOINT_KINDS, axis_tag, element_of, type_of
+from .write import coupling_losses, warn_about_losses
 
 _URDF_NAMES = {kind: name for name, kind in JOINT_KINDS.items()}
 _NO_LIMIT = 1e308
 """Value of an infinite limit where URDF demands a number."""
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def write_urdf(mechanism: Mechanism, path: str | PathLike[str]) -> None:
-    """Write a mechanism to a URDF file, see `to_urdf`."""
-    write_text(path, to_urdf(mechanism))
 
 
 def to_urdf(mechanism: Mechanism) -> str:

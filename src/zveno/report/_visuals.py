@@ -15,8 +15,7 @@ import numpy as np
 
 from ..errors import ModelError, ZvenoWarning
 from ..io.files import MAX_DATA_BYTES, read_bytes
-from ..io.meshes import check_instances, mesh_path
-from ..io.shapes import Geometry, material_colors, visual_geometries
+from ..io.shapes import Geometry, check_instances, material_colors, mesh_path, visual_geometries
 from ..mechanism import Mechanism
 from . import solids
 from .solids import Mesh, box

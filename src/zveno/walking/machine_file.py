@@ -49,7 +49,7 @@ from ..geometry.grounds import Ground, GroundPlane, GroundSteps
 from ..io.dh import toml_values
 from ..io.files import MAX_TEXT_BYTES, read_text, write_text
 from ..io.load import load_mechanism
-from ..io.table import Table, shown
+from ..io.toml import Table, shown
 from ..mechanism import Mechanism
 from ..mechanism.base import with_base
 from ..robot_functions import RobotFunctions

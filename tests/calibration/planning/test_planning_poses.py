@@ -17,7 +17,7 @@ from zveno.calibration.planning._criteria import CRITERIA, named_criterion
 from zveno.calibration.planning._information import PlannedRows
 from zveno.calibration.planning._problem import plan_problem
 from zveno.calibration.planning._refine import Objective, refined
-from zveno.io.measurements import write_measurements
+from zveno.io.tables import write_measurements
 
 KINDS = {
     "position": Position(points=[[0.1, 0.0, 0.05]], sigma=5e-5),

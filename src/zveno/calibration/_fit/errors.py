@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...io.expressions import ERRORS
 from ...io.results import registered
-from ...io.units import ERRORS
 from ..measurements._fit_problem import FitProblem
 
 

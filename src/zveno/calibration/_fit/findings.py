@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...io.expressions import DEVIATIONS, ERRORS
 from ...io.results import registered
-from ...io.units import DEVIATIONS, ERRORS
 from .errors import Error as Error
 from .errors import Residuals as Residuals
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...io.units import DEVIATIONS
+from ...io.expressions import DEVIATIONS
 from ...report.description import TEXT, Bars, Block, Column, Description, Field, Map, Panel, Scene, Table, Text
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...algorithms.inverse_dynamics import gravity_torque
 from ...errors import ZvenoError
-from ...io.units import DEVIATIONS
+from ...io.expressions import DEVIATIONS
 from ...kernels import derivatives
 from ...kernels.compile import compiled
 from ...kernels.kernel import Kernel

@@ -16,8 +16,7 @@ from flint import arb, ctx, fmpq
 
 from ...errors import ShapeError
 from ...io.elementary import parse_terms
-from ...io.text import Place
-from ...io.units import Units
+from ...io.expressions import Place, Units
 from ...spatial.exact_numbers import ROOTS, NotExact, Surd, decimal, exact_rotation, steps_of_15
 from .balls import Pair, Rigid, nearest_rotation, product
 

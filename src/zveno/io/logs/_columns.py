@@ -12,8 +12,8 @@ from pathlib import PurePath
 from re import compile as pattern_of
 
 from ...errors import ModelError, first_of
-from ..cells import plain_word, split_unit
-from ..units import nearest_of
+from ..expressions import nearest_of
+from ..tables import plain_word, split_unit
 from ._units import RATES, SUITABLE, UNITS
 
 ColumnsOf = Mapping[str, "str | Sequence[str] | Mapping[str, str] | None"]

@@ -13,9 +13,18 @@ import numpy as np
 
 from ...errors import MissingExtraError, ModelError
 from ..arrays import read_mat, read_npz
-from ..cells import MISSING, NAMELESS, SETTING, delimiter_of, is_number, row_cells, split_cells, without_tail
 from ..files import MAX_DATA_BYTES, MAX_LOG_BYTES, opened, read_bytes
-from ..measurements import decoded
+from ..tables import (
+    MISSING,
+    NAMELESS,
+    SETTING,
+    decoded,
+    delimiter_of,
+    is_number,
+    row_cells,
+    split_cells,
+    without_tail,
+)
 from ._units import UNITS
 
 Piece = tuple[np.ndarray, np.ndarray]
@@ -64,7 +73,7 @@ _BLANKS = re.compile(rb"[ \t]+")
 
 
 def read_text_table(path: object) -> LogTable:
-    """Read the table of a CSV file; see `zveno.io.cells` for the column delimiters."""
+    """Read the table of a CSV file; see `zveno.io.tables` for the column delimiters."""
     with opened(path, MAX_LOG_BYTES) as stream:
         beginning = stream.read(PIECE_BYTES)
     whole = None

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...errors import ModelError
-from ..cells import listed
+from ..tables import listed
 
 GAP_STEPS, GAP_SECONDS = 5.0, 0.02
 """A step longer than this many usual ones and than this many seconds is a gap. Shorter ones may be interpolated:

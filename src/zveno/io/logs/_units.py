@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import ModelError, ShapeError
 from ...mechanism import Mechanism
-from ..units import nearest_of
+from ..expressions import nearest_of
 
 DEGREE = np.pi / 180.0
 _TURN = 2.0 * np.pi

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ...errors import ModelError, ShapeError, ZvenoError
 from ...mechanism import Mechanism
 from ...spatial.vectors import real_array
-from ..cells import listed
+from ..tables import listed
 from ._timing import judged_times
 
 if TYPE_CHECKING:

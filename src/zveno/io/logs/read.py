@@ -13,7 +13,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...mechanism import Mechanism
-from ..measurements import TURNS
+from ..tables import TURNS
 from ._bags import is_bag, read_bag_table
 from ._columns import Chosen, Column, ColumnsOf, choose_columns
 from ._tables import LogTable, read_array_table, read_parquet_table, read_text_table

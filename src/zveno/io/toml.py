@@ -11,8 +11,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..mechanism.assemble import MAX_MAGNITUDE
-from .text import Place, quantity
-from .units import Units, nearest_of
+from .expressions import Place, Units, nearest_of, quantity
 
 _MISSING = object()
 

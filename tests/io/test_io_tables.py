@@ -7,7 +7,7 @@ import pytest
 
 import zveno
 from zveno.errors import ModelError
-from zveno.io.measurements import group_names, joint_values, parse_measurements, read_arrays, read_measurements
+from zveno.io.tables import group_names, joint_values, parse_measurements, read_arrays, read_measurements
 
 
 def test_lengths_and_angles_have_units_of_their_own():

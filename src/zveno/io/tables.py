@@ -1,12 +1,14 @@
-"""Measurement files: text tables, spreadsheets and arrays with named columns, units and gaps."""
+"""Tables of numbers with named columns, units and gaps: text, spreadsheets, and arrays of .npz, .mat and .json."""
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -19,12 +21,107 @@ from ..mechanism import Mechanism
 from ..mechanism.assemble import MAX_MAGNITUDE
 from ..mechanism.units import coordinate_units
 from .arrays import read_mat, read_npz
-from .cells import MISSING, NAMELESS, SETTING, delimiter_of, is_number, listed, row_cells, split_cells, without_tail
 from .files import MAX_DATA_BYTES, opened, opened_archive, read_bytes, read_json
+
+# --- cells
+
+MISSING = {"nan", "na", "n/a", "null", "none", "-"}
+"""Words for a missing number."""
+NAMELESS = {"-", "_"}
+"""Names of columns that are not read."""
+SETTING = re.compile(r"[#%]([\w\s]*+)[=:]")
+"""Comments with a setting: `# unit = mm`."""
+
+
+def delimiter_of(head: str) -> str | None:
+    """Return the column delimiter; None for blanks."""
+    if ";" in head:
+        return ";"  # commas are decimal then
+    if "," not in head and all(is_number(word) for word in head.split()):
+        return None
+    separator = max(",\t", key=head.count)
+    if separator in head:
+        return separator
+    words = head.split()
+    named = all(word.isidentifier() or word in NAMELESS for word in words)
+    return None if len(words) > 1 and (named or all(is_number(word) for word in words)) else ","
+
+
+def split_cells(line: str, delimiter: str | None) -> list[str]:
+    """Split a line into cells, without quotation marks; `delimiter` None stands for blanks."""
+    if delimiter is None:
+        return line.split()
+    reader = csv.reader(io.StringIO(line), delimiter=delimiter, skipinitialspace=True)
+    try:
+        return [cell.strip() for cell in next(reader)]
+    except csv.Error:
+        raise ModelError(
+            f"a cell has more than {csv.field_size_limit()} characters", remedy="Is a quotation mark missing?"
+        ) from None
+
+
+def row_cells(line: str, delimiter: str | None, width: int) -> list[str]:
+    """Return the cells of a row; mixed blanks and delimiters are accepted if they are unambiguous."""
+    cells = split_cells(line, delimiter)
+    if len(cells) > width:
+        cells = without_tail(cells, width)
+    if len(cells) != width:
+        words = re.split(r"[\s,;]+", line.strip())
+        if len(words) == width and all(is_number(word) for word in words):
+            return words
+    return cells
+
+
+def without_tail(cells: list[str], least: int = 1) -> list[str]:
+    """Remove empty cells at the end: lines may close with a delimiter."""
+    end = len(cells)
+    while end > least and not cells[end - 1]:
+        end -= 1
+    return cells[:end]
+
+
+def is_number(word: str) -> bool:
+    """Return True if Python reads the word as a number."""
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def listed(lines: Sequence[int] | np.ndarray) -> str:
+    """Format line numbers for a message: the first of them, and their count."""
+    return f"line {first_of(lines, 8)}"
+
+
+UNIT_WORDS = {"degree": "deg", "degrees": "deg", "°": "deg", "radian": "rad", "radians": "rad", "inch": "in"}
+UNIT_WORDS |= {"µm": "um", "metre": "m", "metres": "m", "meter": "m", "meters": "m"}
+UNIT_WORDS |= {"millimetre": "mm", "millimeters": "mm"}
+"""Other spellings of units."""
+IN_BRACKETS = re.compile(r"^(.*?)[\s_]*[\[(<]\s*([^\])>]+?)\s*[\])>]$")
+AT_THE_END = re.compile(r"^(.*?)[\s_/]+([^\s_/]+)$")
+
+
+def plain_word(name: str) -> str:
+    """Return a name in lower case, with one underscore for blanks, dots and hyphens."""
+    return re.sub(r"[\s.\-]+", "_", name.strip().lower())
+
+
+def split_unit(given: str, known: Container[str]) -> tuple[str, str]:
+    """Return a column's name without its unit, and the unit (one of those known) or ""."""
+    for pattern in (IN_BRACKETS, AT_THE_END):
+        match = pattern.match(given)
+        unit = UNIT_WORDS.get(match[2].lower(), match[2].lower()) if match else ""
+        if match and unit in known:
+            return match[1], unit
+    return given, ""
+
+
+# --- measurement files
 
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2, "um": 1e-6, "in": 0.0254}
 ANGLES = {"rad": 1.0, "deg": np.pi / 180.0, "mrad": 1e-3}
-FEW = 0.1
+_FEW = 0.1
 """Largest share of damaged rows in an accepted file."""
 TURNS = 4.0 * np.pi
 """Largest rotation of a joint of an arm, rad."""
@@ -63,7 +160,7 @@ class MeasurementTable:
         except ValueError:
             pass  # which cells are not numbers is told below
         words = [k for k, cell in enumerate(cells) if cell and not is_number(cell)]
-        if len(words) > FEW * len(self):
+        if len(words) > _FEW * len(self):
             raise ModelError(
                 f"{cells[words[0]]!r} is not a number",
                 file=self.file,
@@ -177,7 +274,7 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
 
 def _check_rows(file: str, width: int, good: int, wrong: list[tuple[int, int]]):
     """Warn about a few rows of wrong length; refuse a file with many, or with no rows."""
-    if len(wrong) > FEW * good:
+    if len(wrong) > _FEW * good:
         line, cells = wrong[0]
         raise ModelError(
             f"has {cells} cells where the header has {width}",
@@ -265,7 +362,7 @@ def matrices(rows: np.ndarray) -> np.ndarray:
     return T if abs(np.nan_to_num(T[:, 3, :3])).max() < 1e-9 else T.transpose(0, 2, 1)
 
 
-ENTRIES = tuple(f"r{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3))
+_ENTRIES = tuple(f"r{i}{j}" for i in (1, 2, 3) for j in (1, 2, 3))
 """Columns of a rotation matrix."""
 ARRAYS = (".npz", ".mat", ".json")
 """Suffixes of files that hold arrays."""
@@ -385,9 +482,9 @@ def _columns(name: str, value: np.ndarray, chosen: bool) -> dict[str, list[str]]
         return chosen or bool(words.search(name) and not _OTHERS.search(name))
 
     if shape in ((4, 4), (3, 4)) and called(_POSES):
-        return _numbered("xyz", value[:, :3, 3]) | _numbered(ENTRIES, value[:, :3, :3])
+        return _numbered("xyz", value[:, :3, 3]) | _numbered(_ENTRIES, value[:, :3, :3])
     if shape == (3, 3) and called(_ROTATIONS):
-        return _numbered(ENTRIES, value)
+        return _numbered(_ENTRIES, value)
     if shape == (3,) and _VECTORS.search(name):
         return _numbered(("rvx", "rvy", "rvz"), value)
     if shape == (3,) and called(_POSITIONS):
@@ -453,9 +550,9 @@ def _array(value):
 
 
 SUFFIX = ".xlsx"
-MAX_BLANK_ROWS = 100_000
+_MAX_BLANK_ROWS = 100_000
 """Longest gap between two rows: openpyxl creates every missing row."""
-MAX_COLUMNS = 2000
+_MAX_COLUMNS = 2000
 _REMEDY = "Save it again as .xlsx, or as CSV"
 
 
@@ -499,11 +596,11 @@ def _text(book: Any, sheet: str) -> str:
     blank = 0
     for row in page.iter_rows(values_only=True):
         blank = blank + 1 if all(cell is None for cell in row) else 0
-        if blank > MAX_BLANK_ROWS:
+        if blank > _MAX_BLANK_ROWS:
             raise ModelError(
-                f"more than {MAX_BLANK_ROWS} rows from row {len(lines) - blank + 2} on are empty", remedy=_REMEDY
+                f"more than {_MAX_BLANK_ROWS} rows from row {len(lines) - blank + 2} on are empty", remedy=_REMEDY
             )
-        lines.append("\t".join(_cell(cell) for cell in row[:MAX_COLUMNS]))
+        lines.append("\t".join(_cell(cell) for cell in row[:_MAX_COLUMNS]))
     return "\n".join(line.rstrip("\t") if line.lstrip().startswith("#") else line for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic with units and joint variables, shared by the readers of texts.
+"""Numbers with units and joint variables in text.
 
 An expression is a sum of numbers, quantities and multiples of one joint variable: `90deg`, `-pi/2`, `2*(3+1)mm`,
 `q1 - 90deg`, `-elbow`, `0.5*q3`. It is parsed by recursive descent, never evaluated as code.
@@ -6,16 +6,76 @@ An expression is a sum of numbers, quantities and multiples of one joint variabl
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ..errors import ModelError
 from ..mechanism.assemble import MAX_MAGNITUDE
-from .units import DIMENSIONS, Units, nearest_of
 
-MAX_DEPTH = 40
-PI_NAMES = ("pi", "π")
+# --- units
+
+# Dividing by 1000 gives the double nearest to the decimal meant (431.8 mm); multiplying by 0.001 does not.
+_LENGTHS: dict[str, Callable[[float], float]] = {
+    "m": float,
+    "mm": lambda value: value / 1000.0,
+    "cm": lambda value: value / 100.0,
+}
+_ANGLES: dict[str, Callable[[float], float]] = {"rad": float, "deg": math.radians}
+_DIMENSIONS = {"length": _LENGTHS, "angle": _ANGLES}
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units of numbers without a unit of their own."""
+
+    length: str = "m"
+    angle: str = "rad"
+
+    def si(self, value: float, dimension: str) -> float:
+        """Return a number in the file's unit of `dimension` ("length" or "angle") in metres or radians."""
+        return _DIMENSIONS[dimension][getattr(self, dimension)](value)
+
+
+def nearest_of(word: object, known: Iterable[str]) -> str:
+    """Return a remedy that names the nearest and all the known words."""
+    known = list(known)
+    near = difflib.get_close_matches(str(word)[:60], known, n=1, cutoff=0.5)
+    return (f"Did you mean {near[0]!r}? " if near else "") + "Known: " + ", ".join(known)
+
+
+def checked_unit(value: object, dimension: str, *, file: object | None = None, element: str | None = None) -> str:
+    """Return the name of a unit of `dimension`, or raise an error that lists the known ones."""
+    table = _DIMENSIONS[dimension]
+    if not isinstance(value, str) or value not in table:
+        raise ModelError(
+            f"{str(value)[:60]!r} is not a unit of {dimension}",
+            file=file,
+            element=element,
+            remedy=nearest_of(value, table),
+        )
+    return value
+
+
+_DEGREES = (180.0 / math.pi, "°")
+ERRORS: dict[str, tuple[float, str]] = {"m": (1e3, "mm"), "rad": _DEGREES, "px": (1.0, "px")}
+"""Display of measurement errors by unit: factor and suffix."""
+DEVIATIONS = {
+    "m": (1e3, "mm"),
+    "rad": (1e3, "mrad"),
+    "1": (1e3, "‰"),
+    "rad/Nm": (1e6, "µrad/Nm"),
+    "m/N": (1e6, "µm/N"),
+    "px": (1.0, "px"),
+}
+"""Display of parameter deviations by unit: factor and suffix."""
+
+# --- expressions
+
+_MAX_DEPTH = 40
+_PI_NAMES = ("pi", "π")
 _UNIT_ALIASES = {"°": "deg"}
 _TOKEN = re.compile(
     r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<word>[^\W\d]\w*|°)|(?P<mark>[-+*/()·−])|(?P<space>\s+)"
@@ -41,7 +101,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Token:
+class _Token:
     """Number, word or mark with its start."""
 
     kind: str
@@ -49,7 +109,7 @@ class Token:
     offset: int
 
 
-def tokens(text: str, place: Place) -> list[Token]:
+def tokens(text: str, place: Place) -> list[_Token]:
     """Return numbers, words and marks of a text, and an end token; spaces are dropped."""
     read, offset = [], 0
     while offset < len(text):
@@ -59,9 +119,9 @@ def tokens(text: str, place: Place) -> list[Token]:
             raise place.error(f"character {text[offset]!r} is not understood", text, offset, remedy)
         if match.lastgroup != "space":
             mark = {"−": "-", "·": "*"}.get(match.group(), match.group())
-            read.append(Token(str(match.lastgroup), mark, offset))
+            read.append(_Token(str(match.lastgroup), mark, offset))
         offset = match.end()
-    return [*read, Token("end", "the end", len(text))]
+    return [*read, _Token("end", "the end", len(text))]
 
 
 @dataclass(frozen=True)
@@ -78,12 +138,12 @@ class Expression:
     """Recursive descent over tokens, for one dimension ("length" or "angle"), results in metres or radians."""
 
     text: str
-    items: list[Token]
+    items: list[_Token]
     place: Place
     units: Units
     dimension: str
 
-    def __init__(self, text: str, items: list[Token], place: Place, units: Units, dimension: str, start: int = 0):
+    def __init__(self, text: str, items: list[_Token], place: Place, units: Units, dimension: str, start: int = 0):
         self.text, self.items, self.place, self.units, self.dimension = text, items, place, units, dimension
         self.next: int = start
         self.depth: int = 0
@@ -95,11 +155,11 @@ class Expression:
         self._check_finite(value, start)
         return value
 
-    def peek(self) -> Token:
+    def peek(self) -> _Token:
         """Return the current token."""
         return self.items[self.next]
 
-    def expect(self, mark: str) -> Token:
+    def expect(self, mark: str) -> _Token:
         """Step over `mark`, which must come next."""
         token = self.peek()
         if token.text != mark or token.kind != "mark":
@@ -107,10 +167,10 @@ class Expression:
         self.next += 1
         return token
 
-    def _error(self, problem: str, token: Token, remedy: str | None = None) -> ModelError:
+    def _error(self, problem: str, token: _Token, remedy: str | None = None) -> ModelError:
         return self.place.error(problem, self.text, token.offset, remedy)
 
-    def _takes(self, *marks: str) -> Token | None:
+    def _takes(self, *marks: str) -> _Token | None:
         token = self.peek()
         if token.kind == "mark" and token.text in marks:
             self.next += 1
@@ -186,13 +246,13 @@ class Expression:
             return self._in_unit(value)
         if token.text == "(" and token.kind == "mark":
             self.depth += 1
-            if self.depth > MAX_DEPTH:
+            if self.depth > _MAX_DEPTH:
                 raise self._error("the parentheses are nested too deeply", token)
             value = self._sum()
             self.expect(")")
             self.depth -= 1
             return self._in_unit(value)
-        if token.kind == "word" and token.text in PI_NAMES:
+        if token.kind == "word" and token.text in _PI_NAMES:
             return self._in_unit(self._pi())
         if token.kind == "word":
             if token.text.lower() in ("nan", "inf", "infinity"):
@@ -217,7 +277,7 @@ class Expression:
         unit = _UNIT_ALIASES.get(token.text, token.text)
         if token.kind != "word":
             return value
-        for dimension, table in DIMENSIONS.items():
+        for dimension, table in _DIMENSIONS.items():
             if unit not in table:
                 continue
             if dimension != self.dimension:
@@ -229,10 +289,10 @@ class Expression:
             self.next += 1
             return Linear(table[unit](value.constant), has_dimension=True)
         raise self._error(
-            f"{token.text!r} is not a unit", token, nearest_of(token.text, DIMENSIONS[self.dimension])
+            f"{token.text!r} is not a unit", token, nearest_of(token.text, _DIMENSIONS[self.dimension])
         )
 
-    def _check_finite(self, value: Linear, token: Token):
+    def _check_finite(self, value: Linear, token: _Token):
         if not (abs(value.constant) <= MAX_MAGNITUDE and abs(value.coefficient) <= MAX_MAGNITUDE):
             raise self._error("the number is too large", token)
 
@@ -240,9 +300,9 @@ class Expression:
 def is_reserved(word: str) -> bool:
     """Return True if a word cannot name a joint: units, pi, and the transforms themselves."""
     return (
-        word in PI_NAMES
+        word in _PI_NAMES
         or word in _UNIT_ALIASES
-        or any(word in table for table in DIMENSIONS.values())
+        or any(word in table for table in _DIMENSIONS.values())
         or re.fullmatch("[TR][xyz]", word) is not None
     )
 
