@@ -67,3 +67,16 @@ def test_many_feet_have_an_order():
     assert sorted(order) == list(range(8))
     with pytest.raises(ZvenoError, match="largest margin is"):
         foot_order(Footprint(feet[:4], np.zeros(2)), list("abcd"), np.array([0.1, 0.0]), 0.6)
+
+
+@pytest.mark.parametrize("n", [4, 6, 8])
+def test_an_order_of_feet_does_not_depend_on_the_heading(n):
+    """A symmetric machine has orders of equal length; rounding chose among them."""
+    angles = 2 * np.pi * (np.arange(n) + 0.5) / n
+    feet, stride = np.stack([np.cos(angles), np.sin(angles)], axis=1), np.array([0.1, 0.0])
+    orders = set()
+    for yaw in np.linspace(0.0, 6.0, 25 if n < 6 else 5):
+        turn = np.array([[np.cos(yaw), -np.sin(yaw)], [np.sin(yaw), np.cos(yaw)]])
+        print_ = Footprint(tuple((feet @ turn.T)[:, None]), np.zeros(2))
+        orders.add(foot_order(print_, [str(k) for k in range(n)], turn @ stride, 0.1))
+    assert len(orders) == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -201,8 +201,13 @@ class StaticWalker(Walker):
         return footprint.without(self.foot).mean(axis=0) if place is None else place
 
 
+K = TypeVar("K")
 ALL_ORDERS = 6
 """Largest number of feet for which every order is tried; beyond, the foot with the shortest shift is next."""
+
+
+SAME_LENGTH = 1e-9
+"""Difference of lengths, m, below which paths are equal."""
 
 
 class Footprint(NamedTuple):
@@ -237,7 +242,7 @@ def foot_order(start: Footprint, names: Sequence[str], stride: np.ndarray, margi
     n = len(names)
     if n <= ALL_ORDERS:
         ways = {order: _way(start, order, stride, margin) for order in permutations(range(n))}
-        best = min(ways, key=lambda order: ways[order])
+        best = _first_shortest(ways)
         if np.isfinite(ways[best]):
             return best
     else:
@@ -252,6 +257,12 @@ def foot_order(start: Footprint, names: Sequence[str], stride: np.ndarray, margi
         element="margin",
         remedy="Place the feet further apart, give a shorter stride or a smaller margin",
     )
+
+
+def _first_shortest(lengths: dict[K, float]) -> K:
+    """Return the first of the equally short ones: rounding would choose otherwise in another heading."""
+    shortest = min(lengths.values())
+    return next(key for key, length in lengths.items() if length <= shortest + SAME_LENGTH)
 
 
 def checked_order(order: Sequence[str], names: Sequence[str]) -> tuple[int, ...]:
@@ -289,7 +300,8 @@ def _greedy(print_: Footprint, stride: np.ndarray, margin: float) -> tuple[int, 
         known = {foot: place for foot, place in places.items() if place is not None}
         if not known:
             return None
-        foot = min(known, key=lambda i: float(np.linalg.norm(known[i] - center)))
+        shifts = {foot: float(np.linalg.norm(place - center)) for foot, place in known.items()}
+        foot = _first_shortest(shifts)
         order.append(foot)
         center, print_ = known[foot], print_.moved(foot, stride)
     return tuple(order)
