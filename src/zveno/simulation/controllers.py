@@ -62,7 +62,10 @@ class Called(Control):
     def torque(self, mechanism: Mechanism, t: Any, q: Any, v: Any) -> Any:
         """Return the torques of the function, checked for shape."""
         try:
-            tau = np.asarray(self.function(t, q, v))
+            returned = self.function(t, np.array(q), np.array(v))  # what it writes into stays its own
+            if np.ma.is_masked(returned):
+                raise TypeError("it returned masked entries")
+            tau = np.asarray(returned)
             if tau.dtype.kind not in "fiub":
                 raise TypeError(f"it returned {'None' if tau.shape == () else tau.dtype.name}, not real numbers")
             return refuse_passive(mechanism, np.broadcast_to(tau.astype(float), np.shape(v)))
@@ -156,6 +159,8 @@ class PD(Control):
     def prepared(self, mechanism: Mechanism) -> PD:
         """Return the controller with gains and target as arrays."""
         target = mechanism.neutral() if self.target is None else mechanism.checked_q(self.target, "target")
+        if not np.isfinite(target).all():
+            raise ShapeError("is not finite", element="target", remedy="Give finite numbers")
         kp, kd = _gain(mechanism, self.kp), _gain(mechanism, self.kd)
         return PD(target, kp, kd, self.gravity, self.limited)
 

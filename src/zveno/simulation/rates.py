@@ -15,6 +15,9 @@ from .inputs import QUALITY, Inputs
 from .integrators import normalized
 from .redundancy import contradictions, named, robust_rate
 
+SUDDEN = 100.0
+"""Change of a velocity between two samples, rad/s or m/s, beyond which its acceleration predicts nothing."""
+
 
 class Stopped(Exception):
     """Early end of a run, with its status; samples computed so far are kept."""
@@ -135,6 +138,38 @@ class Rates:
         rates = Rates(self.equations, c)
         rates.redundant, rates._named, rates.robust = self.redundant, self._named, self.robust
         return rates
+
+
+def undefined(equations: Equations, t: Any, y: np.ndarray, c: Any) -> tuple[float, str] | None:
+    """Return when and what a compiled control, drive or constraint makes not finite between two times t (2,).
+
+    A run went from the finite state y (n_y,) at the first to one that is not finite at the second. The states
+    between are those of a constant acceleration.
+    """
+    if equations.commanded:
+        return None  # `commanded` has told
+    mechanism, inputs = equations.mechanism, Inputs(None, c).arrays()
+    a = np.asarray(equations.report(t[0], y, *inputs)[0])
+    times = np.linspace(t[0], t[1], 5)
+    after = (times - t[0])[:, None]
+    if not (abs(a) * (t[1] - t[0]) < SUDDEN).all():
+        a = np.zeros_like(a)
+    states = np.tile(y, (len(times), 1))
+    moved = y[equations.v] * after + 0.5 * a * after**2
+    states[:, equations.q] = equations.robot.integrate(np.tile(y[equations.q], (len(times), 1)), moved)
+    states[:, equations.v] += a * after
+    a, tau, _, value, rate, *_ = map(np.asarray, equations.report(times, states, *inputs))
+    for k, now in enumerate(times.tolist()):
+        if not np.isfinite(tau[k]).all():
+            at = int(np.argmin(np.isfinite(tau[k])))
+            source = "control" if equations.drive is None else "drive"
+            return now, f"the {source} gave {tau[k, at]} for joint {joint_of_velocity(mechanism, at)}"
+        lost = ~np.isfinite(value[k] + rate[k])
+        if lost.any():
+            return now, f"{', '.join(named(equations, lost))} has no finite value"
+        if equations.moving_base is not None and not np.isfinite(a[k]).all():
+            return now, "base_motion has no finite value"
+    return None
 
 
 def _chosen(inputs: Inputs, which: np.ndarray) -> Inputs:

@@ -16,12 +16,13 @@ from .equations import Equations
 from .events import Event
 from .integrators import DOP853, Integrator, steps_in
 from .projection import project
-from .rates import Rates, Stopped
+from .rates import Rates, Stopped, undefined
 from .results import sane, sane_samples, stops_of, trajectory
 from .rollout import FixedSteps
 from .singular import SingularStates
 from .start import Start, initial_state, start_of_run
 from .statuses import (
+    DIVERGED,
     FINISHED,
     balanced_status,
     energy_exchanged,
@@ -57,6 +58,7 @@ def continuous_run(
     start = start_of_run(equations, y0, method.stabilization(stabilization))
     check_mass(equations, start.y)
     run = integrated(equations, start, method, times, events, projection, progress)
+    run = run._replace(faults=run.faults or _undefined(equations, run, start.c))
     good = sane_samples(equations, run.Y, method.step)
     times, n = run.times[: run.Y.shape[-2]], run.Y.shape[-2]
     each = good.reshape(-1, n)
@@ -69,7 +71,7 @@ def continuous_run(
         times[:n],
         run.Y[..., :n, :],
         start.c,
-        status=final_status(run.status, times, good, run.faults) if y0.ndim == 1 else run.status,
+        status=final_status(run.status, run.times, good, run.faults) if y0.ndim == 1 else run.status,
         moved=start.moved,
         notes=(*start.notes, *run.notes),
         events=_before(run.events, y0.shape[:-1], np.where(diverged, times[np.argmin(each, axis=1)], np.inf)),
@@ -83,6 +85,24 @@ def continuous_run(
     if run.status == FINISHED and (suspect := unbalanced(made)).any():
         made = replace(made, exchanged=_exchanged(equations, start, method, times, projection, suspect))
     return balanced_status(made) if y0.ndim == 1 else replace(made, status=status_of_batch(made))
+
+
+def _undefined(equations: Equations, run: Integrated, c: np.ndarray | None) -> tuple[EventRecord, ...]:
+    """Return what a compiled control, drive or constraint made not finite in runs that have ended so."""
+    batch, n = run.Y.shape[:-2], run.Y.shape[-2]
+    states = run.Y.reshape(-1, *run.Y.shape[-2:])
+    settings = None if c is None else np.broadcast_to(c, (*batch, c.shape[-1])).reshape(-1, c.shape[-1])
+    found = []
+    for i, Y in enumerate(states):
+        kept = int(np.logical_and.accumulate(np.isfinite(Y).all(axis=-1)).sum())
+        if i in run.stops or not 0 < kept < len(run.times) or (kept == n and not run.status.startswith(DIVERGED)):
+            continue
+        between = run.times[kept - 1 : kept + 1]
+        told = undefined(equations, between, Y[kept - 1], None if settings is None else settings[i])
+        if told:
+            state = tuple(map(int, np.unravel_index(i, batch))) if batch else ()
+            found.append(EventRecord(told[0], told[1], state))
+    return tuple(found)
 
 
 def _exchanged(

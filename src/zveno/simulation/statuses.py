@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .trajectory import EventRecord, Trajectory
 
 FINISHED = "finished"
+DIVERGED = "diverged"
 _AT_ONCE = f"{FINISHED}: zero duration, the initial state only"
 LARGEST_IMBALANCE = 0.1
 """Largest energy error of a finished run, as a share of the energy exchanged."""
@@ -31,14 +32,16 @@ def diverged_at(t: float, faults: Sequence[EventRecord], state: tuple[int, ...] 
     """Return the status of a run that diverged at a time, with the control fault if there was one."""
     for fault in faults:
         if fault.state == state and fault.t <= t:
-            return f"diverged: {fault.name} at t = {fault.t:.6g} s"
-    return f"diverged: the motion has no bound at t = {t:.6g} s; the step is too large for it"
+            return f"{DIVERGED}: {fault.name} at t = {fault.t:.6g} s"
+    return f"{DIVERGED}: the motion has no bound at t = {t:.6g} s; the step is too large for it"
 
 
 def final_status(status: str, times: np.ndarray, finite: np.ndarray, faults: Sequence[EventRecord] = ()) -> str:
     """Return the status of a run, with the first sample (..., n) that is not sane if there is one."""
     if finite.ndim == 1 and not finite.all():  # whatever came later
         return diverged_at(float(times[np.argmin(finite)]), faults)
+    if faults and finite.ndim == 1 and status.startswith(DIVERGED):
+        return diverged_at(np.inf, faults)
     if status != FINISHED:
         return status
     if finite.all():

@@ -19,7 +19,7 @@ from ...mechanism.units import coordinate_units
 from ..checks import check_mass
 from ..integrators import steps_in
 from ..projection import MAX_PROJECTION
-from ..rates import Faults, commanded
+from ..rates import Faults, commanded, undefined
 from ..results import MAX_CHANGE
 from ..singular import SingularStates
 from ..start import initial_state, start_of_run
@@ -105,10 +105,26 @@ def _stepped(
         )
         sizes[first + 1 : first + n + 1] = between / every
         first, n_steps = first + n, n_steps + n * every
+    faults = faults or _undefined(stepping, times, samples, begun.c)
     facts |= {"n_steps": n_steps, "n_evaluations": n_steps, "moved": max(begun.moved, outside)}
     facts["events"] = () if singular is None else singular.records(q0.shape[:-1])
     records = tuple(EventRecord(t, reason, state) for state, (t, reason) in sorted(faults.items()))
     return trajectory_of(stepping, times, samples, sizes, begun.notes, records, **facts)
+
+
+def _undefined(stepping: Stepping, times: np.ndarray, samples: np.ndarray, c: np.ndarray | None) -> Faults:
+    """Return what a compiled control, drive or constraint made not finite, by index of the run."""
+    equations, faults = stepping.equations, Faults()
+    finite = np.asarray(np.isfinite(samples[..., : stepping.n_row]).all(axis=-1))
+    settings = None if c is None else np.broadcast_to(c, (*finite.shape[:-1], c.shape[-1]))
+    for run in map(tuple, np.argwhere(~finite.all(axis=-1)).tolist()):
+        k, y = int(np.argmin(finite[run])), np.zeros(equations.n_y)
+        for ours, theirs in ((stepping.q, equations.q), (stepping.v, equations.v), (stepping.z, equations.z)):
+            y[theirs] = samples[run][max(k - 1, 0), ours]
+        told = undefined(equations, times[k - 1 : k + 1], y, None if settings is None else settings[run])
+        if told:
+            faults[run] = told
+    return faults
 
 
 def _inside_ranges(stepping: Stepping, q: np.ndarray) -> tuple[np.ndarray, float]:
