@@ -106,3 +106,40 @@ def test_the_extra_is_named_where_it_is_missing(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
     with pytest.raises(MissingExtraError, match=r"zveno\[xlsx\]"):
         read_spreadsheet(file)
+
+
+@pytest.mark.parametrize("word", ["#DIV/0!", "#N/A", "#REF!", "#NAME?", "#####"])
+def test_a_row_that_begins_with_an_error_is_named(tmp_path, word):
+    """It was a comment, and the row was gone without a word."""
+    rows = [*ROWS[:4], *([0.1 * k, 0.2, 1.0, 2.0, 3.0] for k in range(12))]
+    rows[7] = [word, *rows[7][1:]]
+    text = "\n".join(",".join("" if cell is None else str(cell) for cell in row) for row in rows)
+    (tmp_path / "g.csv").write_text(text)
+    robot = zveno.load("Rz(q1) Tx(0.3) Rz(q2) Tx(0.3)")
+    for file in (book(tmp_path / "g.xlsx", rows), tmp_path / "g.csv"):
+        with pytest.warns(zveno.ZvenoWarning, match=r"is not a number \(line 8, column q1\)"):
+            assert np.isnan(calibration.read_dataset(file, robot.mechanism).q[3, 0])
+
+
+def test_comments_stay_comments():
+    text = "# kind = position\n#\n## a title, with a comma\n#### \n#0.1,0.2\n%,\nq1,x\n1,2\n#N/A is missing\n3,4\n"
+    table = parse_measurements(text)
+    assert table.settings == {"kind": "position"}
+    assert table.lines.tolist() == [8, 10]
+
+
+def test_a_row_of_a_negative_number_is_refused(tmp_path):
+    """The library left it out."""
+    with zipfile.ZipFile(book(tmp_path / "h.xlsx", ROWS)) as old, zipfile.ZipFile(tmp_path / "i.xlsx", "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, data.replace(b'<row r="5"', b"<row r='-5'") if "sheet1" in name else data)
+    with pytest.raises(ModelError, match="row -5 stands behind row"):
+        read_spreadsheet(tmp_path / "i.xlsx")
+
+
+def test_sheets_that_are_not_read_are_named(tmp_path):
+    file = book(tmp_path / "j.xlsx", ROWS, "more", ROWS)
+    with pytest.warns(zveno.ZvenoWarning, match="only its first sheet is read, not more"):
+        assert len(read_spreadsheet(file)) == 2
+    assert len(read_spreadsheet(file, sheet="more")) == 2  # who names one has chosen

@@ -76,3 +76,10 @@ def test_shapes_alone_decide_nothing(tmp_path, robot):
         read(tmp_path, robot, q=Q, laser=Y)
     chosen = calibration.read_dataset(tmp_path / "a.npz", robot, "position", settings={"readings": "laser"})
     np.testing.assert_array_equal(chosen.y, Y)
+
+
+def test_a_name_that_occurs_twice_is_refused(tmp_path):
+    """The last one won in silence."""
+    (tmp_path / "a.json").write_text('{"q": [[0.1, 0.2]], "q": [[0.3, 0.2]], "position": [[1, 2, 3]]}')
+    with pytest.raises(ModelError, match="name 'q': is there twice"):
+        calibration.read_dataset(tmp_path / "a.json", zveno.load("planar2"), "position")

@@ -14,7 +14,7 @@ from ..errors import ModelError, ShapeError, ZvenoError
 from ..io.expressions import Units, nearest_of
 from ..io.files import read_text
 from ..io.results import registered
-from ..io.tables import delimiter_of, is_number, split_cells
+from ..io.tables import delimiter_of, is_comment, is_number, split_cells
 from ..mechanism import Frame, Joint, Limits, Link, Mechanism, Prismatic, Revolute, assemble
 from ..report.description import Description
 from ..report.result import Result
@@ -327,8 +327,8 @@ def read_axis_motions(path: str | PathLike[str]) -> AxisMotions:
     settings, rows = {"unit": "m", "angle": "rad", "prismatic": ""}, []
     for number, line in enumerate(read_text(path).splitlines(), start=1):
         text = line.strip()
-        if text.startswith("#"):
-            key, sign, value = (part.strip() for part in text.lstrip("#").partition("="))
+        if is_comment(text):
+            key, sign, value = (part.strip() for part in text.lstrip("#%").partition("="))
             if sign and key not in SETTINGS:
                 raise ModelError(
                     f"{key!r} is not a setting",

@@ -24,6 +24,7 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -168,11 +169,22 @@ def read_text(path: object, limit: int = MAX_BYTES) -> str:
         ) from None
 
 
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object of named values, or raise an error for a name that occurs twice: one would be lost."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise ModelError("is there twice in one object", element=f"name {twice!r}", remedy="Keep one of the two")
+    return found
+
+
 def read_json(path: object, limit: int = MAX_DATA_BYTES) -> Any:
     """Read the value in a JSON file of at most `limit` bytes."""
     text = read_text(path, limit)
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_distinct)
+    except ModelError as error:
+        raise error.located(file=path) from None
     except json.JSONDecodeError as error:
         spot = f"line {error.lineno}, column {error.colno}"
         raise ModelError(f"it is not JSON: {error.msg}", file=path, element=spot) from None

@@ -31,6 +31,14 @@ NAMELESS = {"-", "_"}
 """Names of columns that are not read."""
 SETTING = re.compile(r"[#%]([\w\s]*+)[=:]")
 """Comments with a setting: `# unit = mm`."""
+_ERROR_CELL = re.compile(r'"?#(?:[A-Z]+[!?]|N/A|DIV/0!|#+)"?(?=[,;\t])')
+"""Errors of spreadsheets, `#DIV/0!` and `#N/A`, and cells that were too narrow, `####`."""
+
+
+def is_comment(line: str) -> bool:
+    """Return True for lines that begin with # or %, but not with a cell that holds an error of a spreadsheet."""
+    line = line.lstrip()
+    return line.startswith(("#", "%")) and not _ERROR_CELL.match(line)
 
 
 def delimiter_of(head: str) -> str | None:
@@ -229,7 +237,7 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
     settings: dict[str, str] = {}
     body: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):
-        if line.lstrip().startswith(("#", "%")):
+        if is_comment(line):
             setting = SETTING.match(line.strip())
             if setting and setting[1].strip():
                 settings[setting[1].strip().lower()] = line.strip()[setting.end() :].strip()
@@ -556,7 +564,7 @@ _MAX_COLUMNS = 2000
 _REMEDY = "Save it again as .xlsx, or as CSV"
 
 
-_ROW = re.compile(rb'<(?:\w+:)?row\b[^>]*?\br="(\d{1,18})"')
+_ROW = re.compile(rb"""<(?:\w+:)?row\b[^>]*?\br=["'](-?\d{1,18})["']""")
 
 
 def read_spreadsheet(path: str | PathLike[str], *, sheet: str = "", head_needed: bool = True) -> MeasurementTable:
@@ -576,18 +584,28 @@ def read_spreadsheet(path: str | PathLike[str], *, sheet: str = "", head_needed:
                 warnings.simplefilter("ignore")  # styles and extensions that it leaves out
                 book = openpyxl.load_workbook(stream, read_only=True, data_only=True)
                 text = _text(book, sheet)
+                others = [] if sheet else [page.title for page in book.worksheets[1:] if _is_filled(page)]
         except ModelError as error:
             raise error.located(file=path) from None
         except Exception as error:  # the reader's own errors have no common class
             raise ModelError(f"it is damaged: {error}", file=path, remedy=_REMEDY) from None
+    if others:
+        first = f"{path}: only its first sheet is read, not {first_of(others)}"
+        warnings.warn(f"{first}; --settings sheet=NAME reads another", ZvenoWarning, stacklevel=3)
     return parse_measurements(text, str(path), head_needed=head_needed)
+
+
+def _is_filled(page: Any) -> bool:
+    """Return True if the first rows of a sheet hold anything."""
+    page.reset_dimensions()
+    return any(cell is not None for row in page.iter_rows(max_row=20, values_only=True) for cell in row)
 
 
 def _text(book: Any, sheet: str) -> str:
     """Return the rows of a sheet as lines of cells with tabs between them."""
     if sheet and sheet not in book.sheetnames:
         raise ModelError(f"has no sheet {sheet!r}", remedy=f"Sheets: {', '.join(book.sheetnames)}")
-    page = book[sheet] if sheet else book[book.sheetnames[0]]
+    page = book[sheet or book.sheetnames[0]]
     if not hasattr(page, "reset_dimensions"):
         raise ModelError("its first sheet is a chart", remedy="Name the sheet with the table")
     _check_order(book, page)
@@ -613,7 +631,7 @@ def _check_order(book: Any, page: Any) -> None:
             matches = list(_ROW.finditer(left))
             for match in matches:
                 number = int(match[1])
-                if number <= last:
+                if number <= last:  # rows count from 1
                     raise ModelError(f"row {number} stands behind row {last}", remedy=_REMEDY)
                 last = number
             left = left[matches[-1].end() if matches else max(0, len(left) - 4096) :]

@@ -209,6 +209,8 @@ class JointSpace:
             from .units import by_name
 
             x = by_name(cast("Mechanism", self), x)
+        if np.ma.is_masked(x):
+            raise ShapeError("must not have masked entries", element=name, remedy="Fill or remove them")
         if np.iscomplexobj(x):
             raise ShapeError("must be an array of real numbers", element=name, remedy="Leave out imaginary parts")
         try:

@@ -20,7 +20,7 @@ def frozen_array(value: Any, shape: tuple[int, ...], label: str) -> np.ndarray:
     array = np.array(value)
     if array.dtype != object:
         try:
-            array = real_array(array)
+            array = real_array(value)
         except (TypeError, ValueError):
             raise ModelError(f"{label} must be real numbers, got {value!r}") from None
     try:

@@ -10,9 +10,11 @@ X_AXIS, Y_AXIS, Z_AXIS = np.eye(3)
 
 
 def real_array(value: Any) -> np.ndarray:
-    """Return an array of floats; raise a TypeError for complex numbers, whose imaginary parts NumPy would drop."""
+    """Return an array of floats; raise a TypeError for what NumPy would drop: imaginary parts and masks."""
     if np.iscomplexobj(value):
         raise TypeError("complex numbers")
+    if np.ma.is_masked(value):
+        raise TypeError("masked entries")
     return np.array(value, dtype=float)
 
 

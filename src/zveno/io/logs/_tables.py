@@ -20,6 +20,7 @@ from ..tables import (
     SETTING,
     decoded,
     delimiter_of,
+    is_comment,
     is_number,
     row_cells,
     split_cells,
@@ -162,7 +163,7 @@ def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[in
         if len(raw) > MAX_LINE_BYTES:
             raise ModelError(f"line {number} has more than {MAX_LINE_BYTES} characters", file=path)
         text = raw.decode("utf-8", "replace").rstrip("\r")
-        if text.lstrip().startswith(("#", "%")):
+        if is_comment(text):
             match = SETTING.match(text.strip())
             if match and match[1].strip():
                 settings[match[1].strip().lower()] = text.strip()[match.end() :].strip()
@@ -203,7 +204,7 @@ class _Parser:
         rows, lines = [], []
         for number, raw in enumerate(data.split(b"\n")[:-1], start=before + 1):
             text = raw.decode("utf-8", "replace").strip("\r\n\0")
-            if not text.strip() or text.lstrip().startswith(("#", "%")):
+            if not text.strip() or is_comment(text):
                 continue
             try:
                 cells = row_cells(text, self.delimiter, self.width)
