@@ -171,11 +171,11 @@ def read_text(path: object, limit: int = MAX_BYTES) -> str:
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of named values, or raise an error for a name that occurs twice: one would be lost."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise ModelError("is there twice in one object", element=f"name {twice!r}", remedy="Keep one of the two")
-    return found
+    return values
 
 
 def read_json(path: object, limit: int = MAX_DATA_BYTES) -> Any:

@@ -92,17 +92,17 @@ def _undefined(equations: Equations, run: Integrated, c: np.ndarray | None) -> t
     batch, n = run.Y.shape[:-2], run.Y.shape[-2]
     states = run.Y.reshape(-1, *run.Y.shape[-2:])
     settings = None if c is None else np.broadcast_to(c, (*batch, c.shape[-1])).reshape(-1, c.shape[-1])
-    found = []
+    records = []
     for i, Y in enumerate(states):
         kept = int(np.logical_and.accumulate(np.isfinite(Y).all(axis=-1)).sum())
         if i in run.stops or not 0 < kept < len(run.times) or (kept == n and not run.status.startswith(DIVERGED)):
             continue
         between = run.times[kept - 1 : kept + 1]
-        told = undefined(equations, between, Y[kept - 1], None if settings is None else settings[i])
-        if told:
+        cause = undefined(equations, between, Y[kept - 1], None if settings is None else settings[i])
+        if cause:
             state = tuple(map(int, np.unravel_index(i, batch))) if batch else ()
-            found.append(EventRecord(told[0], told[1], state))
-    return tuple(found)
+            records.append(EventRecord(cause[0], cause[1], state))
+    return tuple(records)
 
 
 def _exchanged(

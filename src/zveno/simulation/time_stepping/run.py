@@ -121,9 +121,9 @@ def _undefined(stepping: Stepping, times: np.ndarray, samples: np.ndarray, c: np
         k, y = int(np.argmin(finite[run])), np.zeros(equations.n_y)
         for ours, theirs in ((stepping.q, equations.q), (stepping.v, equations.v), (stepping.z, equations.z)):
             y[theirs] = samples[run][max(k - 1, 0), ours]
-        told = undefined(equations, times[k - 1 : k + 1], y, None if settings is None else settings[run])
-        if told:
-            faults[run] = told
+        cause = undefined(equations, times[k - 1 : k + 1], y, None if settings is None else settings[run])
+        if cause:
+            faults[run] = cause
     return faults
 
 
