@@ -7,9 +7,10 @@ import pytest
 
 import zveno
 from tiers import few
+from zveno import ik
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.paths import solve_path
-from zveno.ik.paths.track_balls import Tangent
+from zveno.ik.paths.follow import Follower
 from zveno.ik.solve import solve_ik
 from zveno.mechanism import Frame, Joint, Limits, Link, Revolute, Spherical, Universal, assemble
 from zveno.spatial.rotations import exp
@@ -92,19 +93,36 @@ def test_a_branch_ends_at_the_elbow_with_a_reason():
         assert branch.reason
 
 
+def test_a_limit_of_a_ball_broken_between_two_poses_interrupts_the_path():
+    """Rotations by 2.7 rad about axes nearly opposite: the short way between them passes half a turn."""
+    axes = np.array([[0.0, 0.0, 1.0], [0.0, np.sin(2.9), np.cos(2.9)]])
+    T = np.tile(np.eye(4), (2, 1, 1))
+    T[:, :3, :3] = [exp(2.7 * axis) for axis in axes]
+    for angle, status in ((3.1, "with jumps"), (np.pi, "continuous")):
+        ball = Joint("ball", "ground", "body", Spherical(), limits=Limits(angle=angle))
+        robot = zveno.Robot(assemble("ball", [Link("ground"), Link("body")], [ball]))
+        path = robot.ik_path(ik.PosePath.screw(*T, 4), task="rotation")
+        assert path.status == status
+        if status == "with jumps":
+            assert path.jumps == (1,)
+            assert path.jump_reasons == ("limit of ball",)
+            turned = 2 * np.arctan2(np.linalg.norm(path.q[:, 1:], axis=1), abs(path.q[:, 0]))
+            assert turned.max() <= angle
+
+
 @pytest.mark.parametrize("task", few(["pose", "position", "position+axis", "rotation", ((1, 1, 0, 0, 0, 1),)]))
 @pytest.mark.parametrize("reference", [None, "upper", "mast"])
-def test_the_tangents_jacobian_is_the_derivative_of_its_error(task, reference):
-    tangent = Tangent(ROBOT, problem_of(ROBOT, relative_to=reference, task=task))
+def test_the_followers_jacobian_is_the_derivative_of_its_error(task, reference):
+    follower = Follower(ROBOT, problem_of(ROBOT, relative_to=reference, task=task), np.eye(4)[None])
     q = ROBOT.random(1, 5)
     F = ROBOT.forward_kinematics(q[0])
     if reference is not None:
         F = np.linalg.inv(ROBOT.forward_kinematics(q[0], frame=reference)) @ F
     # At the target itself, where the rotation vector is the rotation.
-    J = tangent.error(q, F)[1][0]
+    J = follower.error(q, F)[1][0]
     for k in range(J.shape[1]):
         step = 1e-6 * np.eye(J.shape[1])[k][None]
-        rate = (tangent.error(tangent.moved(q, step), F)[0] - tangent.error(tangent.moved(q, -step), F)[0])[
+        rate = (follower.error(follower.moved(q, step), F)[0] - follower.error(follower.moved(q, -step), F)[0])[
             0
         ] / 2e-6
         assert np.allclose(J[:, k], rate, atol=1e-7)

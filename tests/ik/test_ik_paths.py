@@ -11,7 +11,7 @@ import zveno
 from tiers import few
 from zveno import ik
 from zveno.ik.paths import PosePath, solve_path
-from zveno.ik.paths.track import between
+from zveno.ik.paths.follow import between
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import is_transform, transform
 
@@ -205,6 +205,31 @@ def test_configurations_that_are_not_accepted_are_not_used():
     assert none.fraction == 0.0
     with pytest.raises(zveno.ZvenoError, match="accept"):
         solve_path(ROBOT, T, where=lambda q: True)
+
+
+@pytest.mark.parametrize("name", few(["panda", "iiwa14"], 1))
+def test_redundant_arms_use_accepted_configurations_only(name):
+    """Between the slices too: what is tracked, smoothed or begun with is asked about as well."""
+    robot = zveno.load(name)
+    q0 = np.array([0.2, -0.4, 0.3, -1.9, 0.2, 1.8, 0.5])
+    T = PosePath.line(robot.forward_kinematics(q0), robot.forward_kinematics(q0 + 0.1), 10).poses
+    free = robot.ik_path(T, q0=q0)
+    bound = np.median(free.q[:, 2]) + 0.02
+    path = robot.ik_path(T, q0=q0, where=lambda q: q[:, 2] > bound)
+    assert (free.q[:, 2] < bound).any()
+    assert (path.q[:, 2] > bound).all()
+
+
+@pytest.mark.parametrize("name", few(["panda", "iiwa14"], 1))
+def test_an_arm_of_seven_with_a_joint_locked_moves_the_others(name):
+    robot = zveno.load(name)
+    q0 = np.array([0.2, -0.4, 0.0, -1.9, 0.2, 1.8, 0.5])
+    T = PosePath.line(robot.forward_kinematics(q0), robot.forward_kinematics(q0 + 0.1 * (np.arange(7) != 2)), 10)
+    path = robot.ik_path(T, q0=q0, limits={robot.joint_names[2]: (0.0, 0.0)})
+    assert path.status == "continuous"
+    assert not path.q[:, 2].any()
+    assert any(branch.ended is None for branch in path.branches)
+    np.testing.assert_allclose(robot.forward_kinematics(path.q), T.poses, atol=1e-9)
 
 
 def test_velocities_and_accelerations_stay_inside_their_limits():

@@ -11,21 +11,16 @@ misses the pose by more than a solution may.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...spatial import transforms
 from ...spatial.rotations import log
-from ..checks.judgement import EXACT, errors, jacobians, judged
+from ..checks.judgement import EXACT
 from ..ik_problem import TURN
-from ..newton import Lanes, lanes_of
+from .follow import LONGEST, Follower, whole_turns
 
-if TYPE_CHECKING:
-    from .track import ChainFollower
-
-LONGEST = 0.5
-"""Longest joint motion, in radians or lengths of the arm, that one step of the integration may make."""
 PIECES = 8
 """Steps of the integration from pose to pose."""
 MOST_STEPS = 4 * PIECES
@@ -38,7 +33,7 @@ SHARE, STEPS, NEAR = 0.75, 60, 48
 """A singular place is approached in steps that leave this share of the distance, so many of them, of which those
 after the first `NEAR` may fail. Near folds, angles change as the root of the distance."""
 _SHORTEST = 1e-11
-_BETWEEN = np.arange(1, 8)[:, None] / 8
+_BETWEEN = np.arange(9)[:, None] / 8
 
 
 class Crossing(NamedTuple):
@@ -47,48 +42,47 @@ class Crossing(NamedTuple):
     number: int
     """Index of the state among those of the next pose."""
     state: np.ndarray
-    """(n,) the same with whole turns as the motion makes them."""
+    """(n_q,) the same with whole turns as the motion makes them."""
 
 
 class _Way:
     """Poses between the poses k and k + 1 of a path, by a constant twist."""
 
-    def __init__(self, follower: ChainFollower, k: int):
+    def __init__(self, follower: Follower, k: int):
         self.follower, self.start = follower, follower.T[k]
         D = transforms.inverse(follower.T[k]) @ follower.T[k + 1]
         self.twist = transforms.log(log(D[:3, :3]), D[:3, 3])
 
-    def at(self, place: float) -> Lanes:
-        """Return the pose at a place from 0 to 1."""
-        pose = self.start @ transforms.exp(self.twist * place)
-        return lanes_of(self.follower.problem, pose[None])
+    def at(self, place: float) -> np.ndarray:
+        """Return the pose at a place from 0 to 1, (1, 4, 4)."""
+        return (self.start @ transforms.exp(self.twist * place))[None]
 
     def step(self, x: np.ndarray, place: float) -> tuple[np.ndarray, bool]:
         """Follow the configuration x to a place, and tell if that succeeded."""
-        after, good = self.follower.step(self.at(place), np.zeros(1, int), x[None])
+        after, good = self.follower.step(self.at(place), x[None])
         return after[0], bool(good[0])
 
-    def jacobian(self, x: np.ndarray, place: float) -> np.ndarray:
-        """Return J of the task's error, (n, n)."""
-        return jacobians(self.follower.problem, x[None], self.at(place), np.zeros(1, int))[0]
+    def determinant(self, x: np.ndarray, place: float) -> float:
+        """Return det J of the task's error."""
+        return float(np.linalg.det(self.follower.error(x[None], self.at(place))[1][0]))
 
 
-def crossing(follower: ChainFollower, k: int, x: np.ndarray, after: np.ndarray) -> Crossing | None:
-    """Find the crossing of a singularity by a configuration x (n,) of pose k that could not be followed.
+def crossing(follower: Follower, k: int, x: np.ndarray, after: np.ndarray) -> Crossing | None:
+    """Find the crossing of a singularity by a configuration x (n_q,) of pose k that could not be followed.
 
     Args:
         follower: of a chain with as many coordinates as equations.
         k: number of the pose.
         x: the configuration.
-        after: configurations (s, n) of pose k + 1.
+        after: configurations (s, n_q) of pose k + 1.
     """
-    if not len(after):
+    if not len(after) or not follower.square:
         return None
     way = _Way(follower, k)
     singular = np.flatnonzero(follower.least_singular(k + 1, after) < SINGULAR_SOLUTION)
     if len(singular):
         end = _approached(way, x, 0.0, 1.0)
-        arrived = None if end is None else _reached(way, 1.0, end, after[singular], end - x)
+        arrived = None if end is None else _reached(way, 1.0, end, after[singular], follower.difference(end, x))
         if arrived is not None:
             return Crossing(int(singular[arrived.number]), arrived.state)
     at_start = follower.least_singular(k, x[None])[0] < SINGULAR
@@ -102,23 +96,23 @@ def crossing(follower: ChainFollower, k: int, x: np.ndarray, after: np.ndarray) 
     place, before = meeting
     for number, end in _nearest_first(follower, before, after[beyond]):
         behind = _approached(way, end, 1.0, place)
-        if behind is not None and _joined(way, place, before, behind, end - behind):
+        if behind is not None and _joined(way, place, before, behind, follower.difference(end, behind)):
             return Crossing(int(beyond[number]), end)
     return None
 
 
 def _reached(way: _Way, place: float, x: np.ndarray, states: np.ndarray, motion: np.ndarray) -> Crossing | None:
-    """Find the first of the states (s, n) of a singular pose that x can be joined to."""
+    """Find the first of the states (s, n_q) of a singular pose that x can be joined to."""
     for number, end in _nearest_first(way.follower, x, states):
         if _joined(way, place, x, end, motion):
             return Crossing(number, end)
     return None
 
 
-def _nearest_first(follower: ChainFollower, x: np.ndarray, states: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield numbers of the states (s, n) within `LONGEST` of x, and the states without whole turns between."""
-    ends = states + np.where(follower.periodic, TURN * np.round((x - states) / TURN), 0.0)
-    far = np.abs(ends - x).max(axis=1)
+def _nearest_first(follower: Follower, x: np.ndarray, states: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield numbers of the states (s, n_q) within `LONGEST` of x, and the states without whole turns between."""
+    ends = states + TURN * whole_turns(follower.periodic, x - states)
+    far = np.abs(follower.difference(ends, x)).max(axis=1, initial=0.0)
     for number in np.argsort(far, kind="stable"):
         if far[number] <= LONGEST:
             yield int(number), ends[number]
@@ -126,7 +120,7 @@ def _nearest_first(follower: ChainFollower, x: np.ndarray, states: np.ndarray) -
 
 def _singular_place(way: _Way, x: np.ndarray) -> tuple[float, np.ndarray] | None:
     """Find the first place where det J vanishes on the branch of x, by secants, and the configuration there."""
-    place, value = 0.0, np.linalg.det(way.jacobian(x, 0.0))
+    place, value = 0.0, way.determinant(x, 0.0)
     slope = 0.0
     for _ in range(MOST_STEPS):
         ahead = -value / slope if slope * value < 0 else np.inf
@@ -136,7 +130,7 @@ def _singular_place(way: _Way, x: np.ndarray) -> tuple[float, np.ndarray] | None
         moved, good = way.step(x, place + length)
         if not good:
             return None
-        now = np.linalg.det(way.jacobian(moved, place + length))
+        now = way.determinant(moved, place + length)
         if ahead <= length and abs(length) < _SHORTEST:
             return place + length, moved
         slope = (now - value) / length
@@ -159,14 +153,13 @@ def _approached(way: _Way, x: np.ndarray, begin: float, end: float) -> np.ndarra
 
 def _joined(way: _Way, place: float, a: np.ndarray, b: np.ndarray, motion: np.ndarray) -> bool:
     """Return True if a and b, and all between them, solve the pose at a place."""
-    problem, lanes = way.follower.problem, way.at(place)
-    longest = np.abs(motion).max()
-    if np.abs(b - a).max() > AT_REST * longest:
+    follower, longest, d = way.follower, np.abs(motion).max(), way.follower.difference(b, a)
+    if np.abs(d).max() > AT_REST * longest:
         return False
-    points = np.concatenate([a[None], a + _BETWEEN * (b - a), b[None]])
-    which, start = np.zeros(len(points), int), points
+    start = follower.moved(np.repeat(a[None], len(_BETWEEN), axis=0), _BETWEEN * d)
+    points, T = start, np.repeat(way.at(place), len(_BETWEEN), axis=0)
     for _ in range(3):
-        J, e = jacobians(problem, points, lanes, which), errors(problem, points, lanes, which)
-        points = points - np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-3), e)
-    strayed = np.abs(points - start).max()
-    return bool(strayed <= 0.1 * longest and judged(problem, points, lanes, which).miss.max() <= EXACT)
+        e, J = follower.error(points, T)
+        points = follower.moved(points, -np.einsum("snm,sm->sn", np.linalg.pinv(J, rcond=1e-3), e))
+    strayed = np.abs(follower.difference(points, start)).max()
+    return bool(strayed <= 0.1 * longest and np.abs(follower.error(points, T)[0]).max() <= EXACT)

@@ -6,11 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...robot_functions import RobotFunctions
-from ..ik_problem import IkProblem
+from .follow import Follower, between
 from .strands import SLACK, ended_because, named_limits
-from .track import between
-from .track_balls import follower_for
 
 PIECES = 32
 """Pieces of a step between two poses in which its interruption is located."""
@@ -23,11 +20,10 @@ class Interruption(NamedTuple):
     reason: str
 
 
-def interruption(
-    robot: RobotFunctions, problem: IkProblem, A: np.ndarray, B: np.ndarray, state: np.ndarray
-) -> Interruption:
-    """Locate the interruption of a motion from a state (d,) at pose A (4, 4) to pose B."""
-    follower = follower_for(robot, problem, between(A, B, PIECES))
+def interruption(path: Follower, number: int, state: np.ndarray) -> Interruption:
+    """Locate the interruption of a motion from a state (n_q,) of a pose, by its number, to the next pose."""
+    way = between(path.T[number], path.T[number + 1], PIECES)
+    follower = Follower(path.robot, path.problem, way)
     lower, upper = follower.box
     for k in range(PIECES):
         advance = follower.advance(np.array([k]), state[None])

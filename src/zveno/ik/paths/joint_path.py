@@ -11,7 +11,7 @@ from ...io.results import registered
 from ...mechanism import Mechanism
 from ...report.description import Description
 from ...report.result import Result
-from .branches import Branch
+from .strands import Branch
 
 
 @registered

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation, RotationSpline
 from ...errors import ShapeError
 from ...spatial.rotations import about_axis_by
 from ...spatial.transforms import is_transform, transform
-from .track import between
+from .follow import between
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,7 +2,7 @@
 
 A dynamic program chooses one of the sampled configurations of every pose. The sequence is then moved inside the
 self-motions of its poses so that the joints move least, which slices alone cannot do. Steps between neighbours
-count as continuous only where refining them shows a curve.
+count as continuous only where the motion can be followed from the one to the other.
 """
 
 from __future__ import annotations
@@ -13,89 +13,100 @@ import numpy as np
 import scipy.sparse as sparse
 from scipy.sparse.linalg import spsolve
 
-from ..checks.judgement import jacobians
-from ..ik_problem import TURN, IkProblem
-from ..newton import lanes_of, newton
+from .._whole_body.tasks import plain_velocities
+from ..accept import Accept, asked
+from ..ik_problem import TURN
+from .follow import ON_POSE, Follower, whole_turns
 from .sequence import AT_START, JUMP, Sequence
-from .track import UNEVEN, ChainFollower, between, extremes
+from .strands import SLACK
 
 CANDIDATE = 1.5
 """Longest step, in radians or lengths of the arm, that is looked at as a continuous one."""
-PIECES = 16
-"""Number of pieces of a step to check that it is a curve inside the limits."""
 ROUNDS = 30
 """Steps of smoothing at most."""
 CENTRING = 1e-4
 """Weight of the distance from the middle of the limits, against squared steps."""
-_ACCEPTED = 1e-19
 
 
-def redundant_sequence(follower: ChainFollower, solutions: list[np.ndarray], start: np.ndarray | None) -> Sequence:
+def redundant_sequence(
+    follower: Follower, solutions: list[np.ndarray], start: np.ndarray | None, accept: Accept | None = None
+) -> Sequence:
     """Choose one configuration of every pose that has any.
 
     Args:
         follower: of the chain along the poses.
         solutions: of every pose, (s, n_q): a sample of its self-motions.
-        start: a state (n,) the first configuration should be near: it is brought to the first pose and joins the
+        start: a state (n_q,) the first configuration should be near: it is brought to the first pose and joins the
             sample there.
+        accept: (s, n_q) → (s,) which configurations may be used; solutions have been asked already.
     """
-    layers = [follower.states(q) for q in solutions]
-    begun = False
+    layers, begun = list(solutions), False
     if start is not None and len(layers[0]):
-        layers[0], begun = _with_start(follower, layers[0], start)
-    layers = _with_tracked(follower, layers)
+        layers[0], begun = _with_start(follower, layers[0], start, accept)
+    layers = _with_tracked(follower, layers, accept)
     filled = [k for k, layer in enumerate(layers) if len(layer)]
-    states = np.full((len(layers), follower.problem.n), np.nan)
+    states = np.full((len(layers), len(follower.periodic)), np.nan)
     if not filled:
         return Sequence(states, (), (), float("nan"))
-    rows = _shortest(follower.problem, layers, filled, start)
+    rows = _shortest(follower, layers, filled, start)
     for k, row in zip(filled, rows, strict=True):
         states[k] = layers[k][row]
-    _unwind(follower.problem, states, filled)
+    for before, now in itertools.pairwise(filled):
+        states[now] = _unwound(follower, states[now], states[before])
     for run in _runs(follower, states, filled):
         if len(run) > 1:
-            states[run] = _smoothed(follower, np.array(run), states[run], hold_first=begun and run[0] == 0)
-    jumps, sizes, cost = [], [], 0.0
-    for (a, b), good in zip(itertools.pairwise(filled), _continuous(follower, states, filled), strict=True):
-        d = states[b] - states[a]
-        if good:
-            cost += float(d @ d)
-        else:
-            jumps.append(a)
-            sizes.append(float(np.linalg.norm(d)))
-    return Sequence(states, tuple(jumps), tuple(sizes), cost)
+            hold = begun and run[0] == 0
+            states[run] = _smoothed(follower, np.array(run), states[run], hold, accept)
+    a, b = np.array(filled[:-1], int), np.array(filled[1:], int)
+    steps = follower.difference(states[b], states[a])
+    good = _continuous(follower, states, a, b, steps)
+    sizes = np.linalg.norm(steps[~good], axis=1)
+    return Sequence(states, tuple(a[~good].tolist()), tuple(sizes.tolist()), float(np.sum(steps[good] ** 2)))
 
 
-def _with_start(follower: ChainFollower, layer: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, bool]:
+def _usable(follower: Follower, q: np.ndarray, accept: Accept | None) -> np.ndarray:
+    """Return True (s,) for configurations within limits that are accepted."""
+    lower, upper = follower.box
+    x = follower.limited(q)
+    usable = np.flatnonzero(((x >= lower - SLACK) & (x <= upper + SLACK)).all(axis=1))
+    if accept is not None:
+        usable = usable[asked(accept, q[usable])]
+    return np.isin(np.arange(len(q)), usable)
+
+
+def _with_start(
+    follower: Follower, layer: np.ndarray, start: np.ndarray, accept: Accept | None
+) -> tuple[np.ndarray, bool]:
     """Add the configuration of the first pose near the start to the layer; keep it alone if the arm is there."""
-    problem = follower.problem
-    x, squared = newton(problem, start[None], follower.lanes.targets[:1], follower.lanes.tool, 60, box=problem.box)
-    good = (squared < _ACCEPTED) & problem.inside(problem.from_units(x))
-    if good[0] and np.max(np.abs(x[0] - start)) < AT_START:
+    x, squared = follower.corrected(start[None], follower.T[:1])
+    x = x[(squared < ON_POSE) & _usable(follower, x, accept)]
+    if len(x) and np.max(np.abs(follower.difference(x[0], start))) < AT_START:
         return x, True
-    return np.concatenate([layer, x[good]]), False
+    return np.concatenate([layer, x]), False
 
 
-def _with_tracked(follower: ChainFollower, layers: list[np.ndarray]) -> list[np.ndarray]:
+def _with_tracked(follower: Follower, layers: list[np.ndarray], accept: Accept | None) -> list[np.ndarray]:
     """Add to the layers the configurations that the first ones lead to by least joint motion."""
-    problem, out = follower.problem, [layers[0]]
-    x = layers[0]
+    x, out = layers[0], [layers[0]]
     for k in range(len(layers) - 1):
         if len(x):
             advance = follower.advance(np.full(len(x), k), x)
-            inside = problem.inside(problem.from_units(advance.states))
-            x = advance.states[advance.arrived & inside]
+            x = advance.states[advance.arrived]
+            x = x[_usable(follower, x, accept)]
         out.append(np.concatenate([layers[k + 1], x]))
     return out
 
 
-def _shortest(problem: IkProblem, layers, filled: list[int], start: np.ndarray | None) -> list[int]:
+def _shortest(follower: Follower, layers, filled: list[int], start: np.ndarray | None) -> list[int]:
     """Choose rows by dynamic programming: fewest steps longer than `CANDIDATE`, then least squared motion."""
     first = layers[filled[0]]
-    total = np.zeros(len(first)) if start is None else np.sum(_wrapped(problem, first - start) ** 2, axis=1)
+    total = np.zeros(len(first))
+    if start is not None:
+        total = np.sum(follower.difference(_unwound(follower, first, start), start) ** 2, axis=1)
     came = []
     for before, now in itertools.pairwise(filled):
-        d = _wrapped(problem, layers[now][None] - layers[before][:, None])
+        b = layers[before][:, None]
+        d = follower.difference(_unwound(follower, layers[now][None], b), b)
         squares = np.sum(d * d, axis=2)
         broken = (np.max(np.abs(d), axis=2) > CANDIDATE) | (now > before + 1)
         through = total[:, None] + np.where(broken, JUMP + np.sqrt(squares), squares)
@@ -108,57 +119,48 @@ def _shortest(problem: IkProblem, layers, filled: list[int], start: np.ndarray |
     return rows[::-1]
 
 
-def _endless(problem: IkProblem) -> np.ndarray:
-    return problem.turning & np.isinf(problem.upper) & np.isinf(problem.lower)
+def _unwound(follower: Follower, states: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """Return states moved by whole turns of joints without limits, as near to those before as they get."""
+    n = len(follower.periodic)
+    lower, upper = (side[:n] for side in follower.box)
+    return states - TURN * whole_turns(follower.periodic & np.isinf(lower) & np.isinf(upper), states - before)
 
 
-def _wrapped(problem: IkProblem, d: np.ndarray) -> np.ndarray:
-    """Return differences the short way round where a joint turns without limits."""
-    return d - np.where(_endless(problem), TURN * np.round(d / TURN), 0.0)
-
-
-def _unwind(problem: IkProblem, states: np.ndarray, filled: list[int]):
-    """Unwind endless joints through whole turns, in place."""
-    for before, now in itertools.pairwise(filled):
-        states[now] = states[before] + _wrapped(problem, states[now] - states[before])
-
-
-def _runs(follower: ChainFollower, states: np.ndarray, filled: list[int]) -> list[list[int]]:
+def _runs(follower: Follower, states: np.ndarray, filled: list[int]) -> list[list[int]]:
     """Return the numbers of poses that follow each other without a break."""
     runs = [[filled[0]]]
     for a, b in itertools.pairwise(filled):
-        if b == a + 1 and np.max(np.abs(states[b] - states[a])) <= CANDIDATE:
+        if b == a + 1 and np.max(np.abs(follower.difference(states[b], states[a]))) <= CANDIDATE:
             runs[-1].append(b)
         else:
             runs.append([b])
     return runs
 
 
-def _smoothed(follower: ChainFollower, poses: np.ndarray, x: np.ndarray, hold_first: bool) -> np.ndarray:
-    """Move configurations (r, n) of successive poses along their self-motions so that the joints move least.
+def _smoothed(
+    follower: Follower, poses: np.ndarray, q: np.ndarray, hold_first: bool, accept: Accept | None
+) -> np.ndarray:
+    """Move configurations (r, n_q) of successive poses along their self-motions so that the joints move least.
 
-    Minimises Σ|x_{k+1} − x_k|² with a small pull to the middle of the limits, by Gauss–Newton steps in the null
+    Minimises Σ|q_{k+1} − q_k|² with a small pull to the middle of the limits, by Gauss–Newton steps in the null
     spaces of the task's Jacobians; a step is taken only where it makes that sum smaller inside the limits.
     """
-    problem, lanes = follower.problem, follower.lanes
-    lower, upper = problem.box
-    limited = np.isfinite(upper - lower) & (upper > lower)
-    weight = np.where(limited, CENTRING / np.where(limited, upper - lower, 1.0) ** 2, 0.0)
-    middle = np.where(limited, (lower + upper) / 2, 0.0)
+    T = follower.T[poses]
+    weight, off_middle = _centring(follower)
 
-    def value(x):
-        return float(np.sum(np.diff(x, axis=0) ** 2) + np.sum(weight * (x - middle) ** 2))
+    def value(q):
+        return float(np.sum(follower.difference(q[1:], q[:-1]) ** 2) + np.sum(weight * off_middle(q) ** 2))
 
-    best, size = value(x), 1.0
+    best, size = value(q), 1.0
     for _ in range(ROUNDS):
-        N = _null_spaces(jacobians(problem, x, lanes, poses))
+        J = follower.error(q, T)[1]
+        N = np.swapaxes(np.linalg.svd(J)[2][:, J.shape[1] :], 1, 2)
         if hold_first:
             N[0] = 0.0
-        z = _newton_step(x, N, weight, middle)
-        moved, squared = newton(problem, x + size * z, lanes.targets[poses], lanes.tool, 12)
-        fine = (squared < _ACCEPTED).all() and problem.inside(problem.from_units(moved)).all()
-        if fine and value(moved) < best:
-            gain, x, best = best - value(moved), moved, value(moved)
+        z = _newton_step(follower.difference(q[1:], q[:-1]), N, weight, off_middle(q))
+        moved, squared = follower.corrected(follower.moved(q, size * z), T)
+        if (squared < ON_POSE).all() and value(moved) < best and _usable(follower, moved, accept).all():
+            gain, q, best = best - value(moved), moved, value(moved)
             size = min(1.0, 2.0 * size)
             if gain < 1e-9 * best:
                 break
@@ -166,19 +168,38 @@ def _smoothed(follower: ChainFollower, poses: np.ndarray, x: np.ndarray, hold_fi
             size *= 0.5
             if size < 1e-3:
                 break
-    return x
+    return q
 
 
-def _null_spaces(J: np.ndarray) -> np.ndarray:
-    """Return orthonormal bases (r, n, n − m) of the null spaces of J (r, m, n)."""
-    return np.swapaxes(np.linalg.svd(J)[2][:, J.shape[1] :], 1, 2)
+def _centring(follower: Follower):
+    """Return weights (m,) of the distances of joints from the middle of their limits, and these as a function."""
+    mechanism, (lower, upper) = follower.problem.mechanism, follower.box
+    of_v = plain_velocities(mechanism)
+    place = np.array([of_v.get(v, -1) for v in follower.columns.tolist()])
+    plain = np.flatnonzero(place >= 0)
+    plain = plain[np.isfinite((upper - lower)[place[plain]]) & ((upper - lower)[place[plain]] > 0)]
+    own, units = place[plain], follower.units[plain]
+    weight, middle = np.zeros(len(place)), (lower + upper)[own] / 2
+    weight[plain] = CENTRING / ((upper - lower)[own] / units) ** 2
+
+    def off_middle(q: np.ndarray) -> np.ndarray:
+        off = np.zeros((len(q), len(place)))
+        off[:, plain] = (q[:, own] - middle) / units
+        return off
+
+    return weight, off_middle
 
 
-def _newton_step(x: np.ndarray, N: np.ndarray, weight: np.ndarray, middle: np.ndarray) -> np.ndarray:
-    """Minimize the quadratic in the null spaces, as steps (r, n): a block-tridiagonal system."""
+def _newton_step(d: np.ndarray, N: np.ndarray, weight: np.ndarray, off_middle: np.ndarray) -> np.ndarray:
+    """Minimize the quadratic in the null spaces, as steps (r, m): a block-tridiagonal system.
+
+    Args:
+        d: (r − 1, m) joint motion from each configuration to the next.
+        N: (r, m, f) orthonormal bases of the null spaces.
+        weight, off_middle: of the pull to the middle, (m,) and (r, m).
+    """
     r, _, f = N.shape
-    gradient = weight * (x - middle)
-    d = np.diff(x, axis=0)
+    gradient = weight * off_middle
     gradient[:-1] -= d
     gradient[1:] += d
     count = np.full(r, 2.0)
@@ -198,20 +219,11 @@ def _newton_step(x: np.ndarray, N: np.ndarray, weight: np.ndarray, middle: np.nd
     return step * min(1.0, 0.3 / longest) if longest > 0 else step
 
 
-def _continuous(follower: ChainFollower, states: np.ndarray, filled: list[int]) -> list[bool]:
-    """Return True for every pair of neighbours if refining the step between shows a curve inside the limits."""
-    problem, out = follower.problem, []
-    fractions = np.arange(1, PIECES)[:, None] / PIECES
-    for a, b in itertools.pairwise(filled):
-        d = states[b] - states[a]
-        if b > a + 1 or np.max(np.abs(d)) > CANDIDATE:
-            out.append(False)
-            continue
-        way = lanes_of(problem, between(follower.T[a], follower.T[b], PIECES)[1:-1])
-        inner, squared = newton(problem, states[a] + fractions * d, way.targets, way.tool, 24)
-        x = np.vstack([states[a], inner, states[b]])
-        steps = np.max(np.abs(np.diff(x, axis=0)), axis=1)
-        even = steps.max() <= UNEVEN * steps.mean() + 1e-9
-        inside = all(problem.inside(problem.from_units(side)) for side in extremes(x))
-        out.append(bool((squared < _ACCEPTED).all() and even and inside))
-    return out
+def _continuous(follower: Follower, states: np.ndarray, a: np.ndarray, b: np.ndarray, steps: np.ndarray):
+    """Return True (p,) for pairs of poses if the motion from the one to the other can be followed inside limits."""
+    good = (b == a + 1) & (np.max(np.abs(steps), axis=1, initial=0.0) <= CANDIDATE)
+    advance = follower.advance(a[good], states[a[good]], states[b[good]])
+    lower, upper = follower.box
+    kept = (advance.least >= lower - SLACK) & (advance.greatest <= upper + SLACK)
+    good[good] = advance.arrived & kept.all(axis=1)
+    return good

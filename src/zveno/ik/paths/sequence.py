@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..ik_problem import TURN
+from .follow import Follower
 from .strands import Layer
-from .track import Follower
 
 JUMP = 1e6
 """Cost of a jump beside its size: more than any motion without one."""
@@ -40,7 +40,7 @@ class Sequence:
     """The configurations chosen.
 
     Attributes:
-        states: (N, d), NaN where a pose has no solution.
+        states: (N, n_q), NaN where a pose has no solution.
         jumps: numbers of the poses after which the motion is not continuous.
         sizes: of the jumps: joint motion, in radians and lengths of the arm.
         cost: squared joint motion of the steps that are continuous, added up.
@@ -58,7 +58,7 @@ def best_sequence(follower: Follower, layers: list[Layer], start: np.ndarray | N
     Args:
         follower: of the chain.
         layers: as `linked_layers` makes them.
-        start: a state (d,) the first should be near; without it, turns are nearest to the middle of the limits.
+        start: a state (n_q,) the first should be near; without it, turns are nearest to the middle of the limits.
     """
     filled = [k for k, layer in enumerate(layers) if len(layer.states)]
     n = len(follower.periodic)

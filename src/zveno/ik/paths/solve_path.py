@@ -15,19 +15,20 @@ from ...errors import ShapeError
 from ...mechanism.loops import for_trees
 from ...progress import Progress, ProgressBar
 from ...robot_functions import RobotFunctions
-from ..ik_problem import IkProblem
 from ..redundant.locked_joints import without_locked
+from ..redundant.sliced_joint import slices_of_sample
 from ..request import request_of
 from ..solutions import COMPLETE, PROVED, Solutions
 from ..solve import solve_ik
 from ..targets import checked_targets
-from .choice import Branch, Sequence, chosen_sequence, slices_of_sample
+from .follow import NEARLY_SINGULAR, Follower, jump_deviations
 from .interruptions import interruption
 from .joint_path import JointPath
 from .pose_curves import PosePath
+from .redundant_sequence import redundant_sequence
+from .sequence import Sequence, best_sequence
+from .strands import Branch, branches_from, linked_layers
 from .timing import Timing, timed
-from .track import NEARLY_SINGULAR, Follower, jump_deviations
-from .track_balls import follower_for
 
 
 @for_trees
@@ -53,46 +54,46 @@ def solve_path(
         poses = poses.poses
     elif callable(poses):
         poses = _evaluated(poses, times)
-    problem = request_of(robot, frame, relative_to, limits, task).problem
+    problem = without_locked(request_of(robot, frame, relative_to, limits, task).problem)
     T, _, batch = checked_targets(problem, poses, "poses")
     if len(batch) != 1 or not len(T):
         raise ShapeError(
             f"have batch shape {batch}", element="poses", remedy="Give at least one pose, as (N, 4, 4)"
         )
-    sampled = slices_of_sample(without_locked(problem), samples, method)  # will do: the path is made smooth
+    sampled = slices_of_sample(problem, samples, method)  # will do: the path is made smooth
     where = acceptance(robot, where)
     solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, samples=sampled, accept=where)
     layers_q = [solutions.of(k) for k in range(len(T))]
-    first = None if q0 is None else problem.mechanism.checked_q(q0, "start")
-    follower = follower_for(robot, problem, T)
+    follower = Follower(robot, problem, T)
+    start = None if q0 is None else follower.of_chain(problem.mechanism.checked_q(q0, "start"))
+    branches: tuple[Branch, ...] = ()
     with ProgressBar("following", progress) as advance:
-        sequence, branches = chosen_sequence(follower, problem.redundancy, layers_q, first, where, advance)
-    deviations = jump_deviations(robot, problem, T, follower, sequence.jumps, sequence.states)
-    found = [interruption(robot, problem, T[k], T[k + 1], sequence.states[k]) for k in sequence.jumps]
-    path = _path(problem, follower, solutions, layers_q, sequence, branches, deviations, velocity, acceleration)
+        if problem.redundancy:
+            sequence = redundant_sequence(follower, layers_q, start, where)
+        else:
+            layers = linked_layers(follower, layers_q, where, advance)
+            branches = branches_from(follower, layers, len(layers_q[0])) if len(T) > 1 else ()
+            sequence = best_sequence(follower, layers, start)
+    found = [interruption(follower, k, sequence.states[k]) for k in sequence.jumps]
+    path = _path(follower, solutions, layers_q, sequence, branches, velocity, acceleration)
     fractions, reasons = np.array([jump.fraction for jump in found]), tuple(jump.reason for jump in found)
     return replace(path, jump_fractions=fractions, jump_reasons=reasons)
 
 
 def _path(
-    problem: IkProblem,
     follower: Follower,
     solutions: Solutions,
     layers_q: list[np.ndarray],
     sequence: Sequence,
     branches: tuple[Branch, ...],
-    deviations: np.ndarray,
     velocity,
     acceleration,
 ) -> JointPath:
-    known = ~np.isnan(sequence.states[:, 0])
-    q = np.full((len(known), problem.mechanism.n_q), np.nan)
-    q[known] = follower.configurations(sequence.states[known])
+    problem, q = follower.problem, sequence.states
+    known = ~np.isnan(q[:, 0])
     unsolved = tuple(k for k, layer in enumerate(layers_q) if not len(layer))
     near = [
-        int(k)
-        for k in np.flatnonzero(known)
-        if follower.least_singular(int(k), sequence.states[k][None])[0] < NEARLY_SINGULAR
+        int(k) for k in np.flatnonzero(known) if follower.least_singular(int(k), q[k][None])[0] < NEARLY_SINGULAR
     ]
     broken = min([*sequence.jumps, *(k - 1 for k in unsolved), len(q) - 1])
     timing: Timing | None = None
@@ -110,7 +111,7 @@ def _path(
         frame=problem.frame,
         chain=problem.chain,
         jump_sizes=sequence.sizes,
-        jump_deviations=deviations,
+        jump_deviations=jump_deviations(follower, sequence.jumps, q),
         incomplete=()
         if problem.redundancy
         else tuple(
