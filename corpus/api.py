@@ -241,7 +241,7 @@ def simulate(
 
 def run_status(run: Any) -> str:
     """One word for how a run ended."""
-    return run.status.partition(":")[0]
+    return {"undecided": "finished"}.get(run.status, run.status)
 
 
 def constrained_dynamics(robot: zveno.Robot, q: Any, v: Any, tau: Any, constraints: Any, **options: Any) -> Any:
@@ -312,7 +312,7 @@ def default_stance(robot: zveno.Robot) -> Any:
 
 def walk_status(walk: Any) -> str:
     """One word for how a walk ended."""
-    return walk.status.split()[0].strip(":,")
+    return {"unfinished": "is"}.get(walk.status, walk.status)
 
 
 def scanning_names() -> Any:

@@ -16,7 +16,17 @@ from zveno.cli import main
 from zveno.cli.app import VERBS, usage
 
 FOLDER = Path(__file__).parent / "reference"
-JOBS = ("ik", "simulation", "calibration", "identification", "walking", "base_parameters", "scanning", "documents")
+JOBS = (
+    "ik",
+    "loops",
+    "simulation",
+    "calibration",
+    "identification",
+    "walking",
+    "base_parameters",
+    "scanning",
+    "documents",
+)
 FRAME = re.compile("[╭╮╰╯│─]")
 
 

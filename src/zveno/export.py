@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -56,6 +56,9 @@ class ExportedFunction:
     nanoseconds: float | None
 
 
+ExportStatus = Literal["written"]
+
+
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class Export(Result):
@@ -73,7 +76,7 @@ class Export(Result):
     kind = "export"
 
     @property
-    def status(self) -> str:
+    def status(self) -> ExportStatus:
         """Always "written", because a failure raises an error."""
         return "written"
 

@@ -128,7 +128,7 @@ def test_a_tool_that_is_in_the_model_can_be_corrected_too(fit):
     assert abs(fit.robot.forward_kinematics(compensation.q, frame="tool") - target).max() < 1e-6
     single = fit.compensate(q[0], tool="nominal")
     np.testing.assert_allclose(single.q, compensation.q[0])
-    assert single.status.shape == ()
+    assert single.codes.shape == ()
 
 
 def test_no_posture_is_sent_away_and_the_status_says_which_were_not_reached(fit):
@@ -147,8 +147,8 @@ def test_no_posture_is_sent_away_and_the_status_says_which_were_not_reached(fit)
     assert (off <= np.linalg.norm(E0[:, :3, 3], axis=1) + TOLERANCE).all()
     turned, before = (np.linalg.norm(T[:, :3, :3] - np.eye(3), axis=(1, 2)) for T in (E, E0))
     assert (turned <= before + 2.0 * TOLERANCE).all()
-    assert (compensation.status[:200] == HELD_BACK).any()
-    assert set(np.unique(compensation.status)) <= {REACHED, AT_LIMIT, HELD_BACK, UNCHANGED}
+    assert (compensation.codes[:200] == HELD_BACK).any()
+    assert set(np.unique(compensation.codes)) <= {REACHED, AT_LIMIT, HELD_BACK, UNCHANGED}
     assert "reached" in compensation.summary
 
 
@@ -162,7 +162,7 @@ def test_a_joint_at_its_limit_stays_there(fit):
     held = fit.compensate(q)
     assert (held.q[:, joint] <= nominal.upper[joint]).all()
     assert (held.q[:, joint] >= nominal.lower[joint]).all()
-    assert (held.status == AT_LIMIT).any()
+    assert (held.codes == AT_LIMIT).any()
 
 
 def test_compensation_in_c_returns_the_status(fit, tmp_path):
@@ -192,9 +192,9 @@ def test_compensation_in_c_returns_the_status(fit, tmp_path):
     )
     compensation = fit.compensate(q)
     np.testing.assert_allclose(said[:, :6], compensation.q, atol=1e-9)
-    np.testing.assert_array_equal(said[:, 6], compensation.status)
+    np.testing.assert_array_equal(said[:, 6], compensation.codes)
     np.testing.assert_allclose(said[:, 7], compensation.position_error, atol=1e-9)
-    assert len(np.unique(compensation.status)) > 1
+    assert len(np.unique(compensation.codes)) > 1
 
 
 def test_another_tool_is_refused(fit):
@@ -212,8 +212,8 @@ def test_an_arm_with_too_few_joints_is_as_close_as_it_can():
     )
     q = robot.random(50, 1)
     compensation = fit.compensate(q)
-    assert set(np.unique(compensation.status)) == {HELD_BACK, UNCHANGED}
-    assert (compensation.status == HELD_BACK).mean() > 0.7
+    assert set(np.unique(compensation.codes)) == {HELD_BACK, UNCHANGED}
+    assert (compensation.codes == HELD_BACK).mean() > 0.7
     planned = fit.planning_robot.forward_kinematics(q)
     off = np.linalg.norm((fit.predict(q).T_world_frame - planned)[:, :3, 3], axis=1)
     assert compensation.position_error.mean() < off.mean()

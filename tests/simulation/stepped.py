@@ -40,7 +40,7 @@ def slope(tangent: float) -> tuple[np.ndarray, np.ndarray]:
 def stepped(robot, q, v=None, duration=1.0, step=1e-3, **options):
     """A run by time stepping that finished."""
     run = robot.simulate(q, v, duration, integrator=TimeStepping(step), **options)
-    assert run.finished, run.status
+    assert run.finished, run.reason
     return run
 
 

@@ -58,6 +58,6 @@ def test_dependent_rows_of_many_bodies_are_named():
     last = robot.link_names[-1]
     motion = constrained_dynamics(robot, q, v, tau, [Weld(last, name="weld"), BallJoint(last, name="ball")])
     assert set(motion.redundant) == {"weld", "ball"}
-    assert motion.status.startswith("redundant")
+    assert motion.status == "redundant"
     once = constrained_dynamics(robot, q, v, tau, [Weld(last)])
     assert relative_error(motion.a, once.a) < 1e-8

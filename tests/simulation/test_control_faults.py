@@ -49,8 +49,9 @@ def test_one_run_ends_there_and_keeps_what_came_before(seed, integrator):
     for after in (-1.0, 0.0125):
         run = simulate(robot, q, v, control=failing(after, joint, bad), **options)
         name = next(n for n in robot.mechanism.joint_names if joint < robot.mechanism.v_slices[n].stop)
-        assert run.status.startswith(f"diverged: the control gave {bad} for joint {name} at t = ")
-        at = float(run.status.split("t = ")[1].split()[0])
+        assert run.status == "diverged"
+        assert run.reason.startswith(f"the control gave {bad} for joint {name} at t = ")
+        at = float(run.reason.split("t = ")[1].split()[0])
         assert max(after, 0.0) <= at <= max(after, 0.0) + 1e-3
         assert abs(run.t[-1] - max(after, 0.0)) <= 1.001e-3
         n = len(run.t)
@@ -72,18 +73,17 @@ def test_other_runs_of_a_batch_go_on(seed, integrator, tmp_path):
     options = {"duration": 0.03, "integrator": integrator()}
     run = simulate(robot, q, batch, control=control, **options)
     whole = simulate(robot, q, batch, control=lambda t, q, v: np.zeros(np.shape(v)), **options)
-    said = run.statuses
-    assert said[0] == said[2] == "finished"
-    assert said[1].startswith("diverged: the control gave nan for joint")
-    assert "1 of 3 runs diverge" in run.status
+    assert run.status.tolist() == ["finished", "diverged", "finished"]
+    assert run.reason[1].startswith("the control gave nan for joint")
+    assert "2 finished; 1 diverged, the first: the control gave nan" in run.summary
     assert np.array_equal(run.q[[0, 2]], whole.q[[0, 2]])
     kept = int(run.n_samples[1])
     assert kept in (11, 12)
     assert np.array_equal(run.q[1, :kept], whole.q[1, :kept])
-    assert run.run(1).status == said[1]
+    assert run.run(1).reason == run.reason[1]
     assert run.run(0).status == "finished"
     for name in ("run.npz", "run.json"):
-        assert list(zveno.load_result(run.save(tmp_path / name)).statuses) == list(said)
+        assert list(zveno.load_result(run.save(tmp_path / name)).reason) == list(run.reason)
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -116,8 +116,9 @@ def test_compiled_functions_that_are_not_finite_are_named_too(integrator, cause)
     """The status said that the step was too large."""
     robot, options = zveno.load("chain(3)"), {"duration": 0.05, "integrator": integrator(), "sample_time": 1e-3}
     run = simulate(robot, np.zeros(3), np.zeros(3), **options, **COMPILED[cause])
-    found = re.fullmatch(f"diverged: (?:{cause}) at t = (?P<at>.*) s", run.status)
-    assert found, run.status
+    found = re.fullmatch(f"(?:{cause}) at t = (?P<at>.*) s", run.reason)
+    assert run.status == "diverged"
+    assert found, run.reason
     assert abs(float(found["at"]) - END) <= 1.001e-3
     assert END - 1.001e-3 <= run.t[-1] <= END + 1.001e-3
     assert np.isfinite(run.q).all()
@@ -128,8 +129,8 @@ def test_compiled_controls_are_named_run_by_run(integrator):
     control = Traced(lambda t, q, v: [ops.sqrt(1.0001 - q[0]), 0.0 * t, 0.0 * t])
     q = np.array([[0.0, 0.0, 0.0], [1.5, 0.0, 0.0]])
     run = simulate(zveno.load("chain(3)"), q, duration=0.02, integrator=integrator(), control=control)
-    assert run.statuses[0] == "finished"
-    assert run.statuses[1].startswith("diverged: the control gave nan for joint joint1 at t = 0")
+    assert run.status.tolist() == ["finished", "diverged"]
+    assert run.reason[1].startswith("the control gave nan for joint joint1 at t = 0")
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)

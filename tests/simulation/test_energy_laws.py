@@ -119,7 +119,7 @@ def test_the_verdict_does_not_depend_on_the_sampling(seed, integrator):
     }
     assert said == {"finished"}
     batch = simulate(wheel, [[0.5], [0.4]], duration=1.0, control=control, integrator=RK4(), sample_time=0.5)
-    assert list(batch.statuses) == ["finished"] * 2
+    assert list(batch.status) == ["finished"] * 2
 
 
 def test_a_free_slide_on_a_moving_base():
@@ -154,7 +154,8 @@ def test_a_blow_up_between_limits_has_diverged(seed):
             integrator=TimeStepping(step),
             sample_time=rng.choice([1e-3, 0.05]),
         )
-        assert run.status.startswith("diverged: the motion has no bound")
+        assert run.status == "diverged"
+        assert run.reason.startswith("the motion has no bound")
 
 
 def test_a_push_against_a_limit_has_not_diverged():

@@ -257,9 +257,9 @@ def test_contradictions_are_named():
     fast = JointMotion("joint1", lambda t: -1.0 + t**3, name="fast")
     run = simulate(robot, q, duration=1.0, constraints=[slow, fast])
     assert not run.finished
-    assert "slow" in run.status
-    assert "fast" in run.status
-    assert "contradict" in run.status
+    assert "slow" in run.reason
+    assert "fast" in run.reason
+    assert "contradict" in run.reason
     assert np.isfinite(run.q).all()
     found = constrained_dynamics(robot, q, np.zeros(3), np.zeros(3), [slow, fast], t=0.5)
     assert set(found.inconsistent) == {"slow", "fast"}

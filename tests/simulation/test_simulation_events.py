@@ -36,7 +36,7 @@ def test_a_terminal_event_after_another_event_in_the_same_step_ends_the_run(inte
     events = [Event(lambda t, q, v, x=x: q[0] - x, f"at {x}", terminal=x == 0.3) for x in (0.9, 0.5, 0.3, 0.2)]
     run = simulate(mass_on_a_slide(), [1.0], duration=1.0, integrator=stepping(integrator, 0.05), events=events)
     assert [one.name for one in run.events] == ["at 0.9", "at 0.5", "at 0.3"]
-    assert "event at 0.3" in run.status
+    assert "event at 0.3" in run.reason
     assert not run.finished
     assert run.t[-1] == pytest.approx(run.events[-1].t)
     assert run.q[-1, 0] == pytest.approx(0.3, abs=1e-9)
@@ -143,7 +143,7 @@ def test_harmless_events_leave_the_run_as_it_is(integrator):
         events += [Event(lambda t, q, v, k=k: v[k % len(v)], f"v{k}") for k in range(3)]
         events.append(Event(lambda t, q, v: q[0] - 1e-6, "height"))
         run = simulate(robot, q, 0.5 * v, events=events, **options)
-        assert run.status == alone.status
+        assert (run.status, run.reason) == (alone.status, alone.reason)
         if integrator is DOP853:
             assert np.array_equal(run.q, alone.q)
             assert np.array_equal(run.v, alone.v)

@@ -84,7 +84,7 @@ def test_no_event_is_asked_about_what_lies_beyond_a_terminal_one(traced):
     events = [Event(lambda t, q, v: t - 0.3 + 1e-6, "end", terminal=True, traced=traced)]
     events.append(Event(lambda t, q, v: 1.0 + abs(0.3 - t) if t < 0.302 else np.nan, "nan later"))
     run = simulate(zveno.load("chain(1)"), [0.1], duration=1.0, integrator=RK4(), events=events)
-    assert "event end" in run.status
+    assert "event end" in run.reason
 
 
 def test_a_function_of_the_user_is_compiled_once(monkeypatch):

@@ -109,13 +109,13 @@ def test_a_control_that_fails_is_named():
     run = box().simulate(
         [0, 0, 1, 1, 0, 0, 0], control=lambda t, q, v: np.full(6, np.nan), integrator=TimeStepping()
     )
-    assert "nan for joint f" in run.status
+    assert "nan for joint f" in run.reason
 
 
 def test_a_step_that_is_too_large_is_said():
     run = box().simulate([0, 0, 1, 1, 0, 0, 0], [0, 0, 0, 1e4, 0, 0], 1.0, integrator=TimeStepping(0.01))
     assert not run.finished
-    assert "too large" in run.status
+    assert "too large" in run.reason
 
 
 SHAPES = (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,6 +53,9 @@ class Group:
     exact_Y: tuple[tuple[str, ...], ...] | None = None
     exact_K: tuple[tuple[tuple[str, ...], ...], ...] | None = None
     exact_X: tuple[tuple[str, ...], ...] | None = None
+
+
+BaseStatus = Literal["certified", "clear", "near-degenerate"]
 
 
 @registered
@@ -207,7 +210,7 @@ class BaseParameters(Result):
         return {", ".join(names[i] for i in group.bodies): (group.kept, group.dropped) for group in self.groups}
 
     @property
-    def status(self) -> str:
+    def status(self) -> BaseStatus:
         """Status: "certified", "clear" (a gap of many orders) or "near-degenerate"."""
         if self.notes:
             return "near-degenerate"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -29,6 +30,9 @@ from .models import CalibrationModel, checked_strategy, column_order, independen
 
 TOLERANCE = 1e-9
 """Share of the largest singular value below which others are zero."""
+
+
+IdentifiabilityStatus = Literal["proved", "certain", "uncertain"]
 
 
 @registered
@@ -73,7 +77,7 @@ class Identifiability(Result):
     kind = "identifiability"
 
     @property
-    def status(self) -> str:
+    def status(self) -> IdentifiabilityStatus:
         """ "proved" by exact closure, "certain" where the gap is wide and counts agree, else "uncertain"."""
         if self.certified:
             return "proved"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -62,6 +62,9 @@ class Prediction:
         return np.sqrt(np.trace(self.covariance[..., 3:, 3:], axis1=-2, axis2=-1))
 
 
+MapStatus = Literal["computed"]
+
+
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class AccuracyMap(Result):
@@ -84,9 +87,9 @@ class AccuracyMap(Result):
     kind = "accuracy map"
 
     @property
-    def status(self) -> str:
-        """Always "done"."""
-        return "done"
+    def status(self) -> MapStatus:
+        """Always "computed"."""
+        return "computed"
 
     @property
     def summary(self) -> str:
@@ -377,9 +380,9 @@ class AccuracyCells(Result):
         return (self.index + 0.5) * self.cell
 
     @property
-    def status(self) -> str:
-        """Always "done"."""
-        return "done"
+    def status(self) -> MapStatus:
+        """Always "computed"."""
+        return "computed"
 
     @property
     def summary(self) -> str:

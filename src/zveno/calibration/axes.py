@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -154,6 +154,9 @@ def frame_covariance(points: ArrayLike, sigma: float, scale: bool = True) -> np.
     return np.block([[turn, turn @ arm.T], [arm @ turn, place]])
 
 
+AxesStatus = Literal["solved"]
+
+
 @registered
 @dataclass(frozen=True, eq=False, repr=False)
 class IdentifiedAxes(Result):
@@ -170,7 +173,7 @@ class IdentifiedAxes(Result):
     mechanism: Mechanism
 
     kind = "axes"
-    status = "solved"
+    status: ClassVar[AxesStatus] = "solved"
 
     @property
     def summary(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -42,7 +42,10 @@ STATUSES = (
     "closer, but singular or with too few joints",
     "left as it was: no small correction helps position and orientation",
 )
-"""Meanings of status numbers, in Python and in C."""
+"""Meanings of the status codes, in Python and in C."""
+
+
+CompensationStatus = Literal["reached", "at a limit", "singular", "unchanged"]
 
 
 @registered
@@ -52,8 +55,8 @@ class Compensation(Result):
 
     Attributes:
         q: (..., n_q) to command.
-        status: (...) numbers of `STATUSES`: 0 reached; 1 and 2 closer, held back by a limit, or by a singularity or
-            too few joints; 3 left as it was.
+        codes: (...) of `status`, as the exported C function returns them: 0 reached; 1 and 2 closer, held back by a
+            limit, or by a singularity or too few joints; 3 left as it was.
         position_error, rotation_error: (...) remaining errors by the calibrated model, m and rad.
         doubt: harm that the correction may do since the data do not determine it; empty if none.
     """
@@ -61,7 +64,7 @@ class Compensation(Result):
     kind: ClassVar[str] = "compensation"
 
     q: np.ndarray
-    status: np.ndarray
+    codes: np.ndarray
     position_error: np.ndarray
     rotation_error: np.ndarray
     doubt: str = ""
@@ -69,15 +72,20 @@ class Compensation(Result):
     @property
     def reached(self) -> np.ndarray:
         """Postures that are reached, (...) booleans."""
-        return self.status == REACHED
+        return self.codes == REACHED
+
+    @property
+    def status(self) -> CompensationStatus | np.ndarray:
+        """ "reached", "at a limit", "singular" or "unchanged" (no small correction helps); (...) of a batch."""
+        return np.array(get_args(CompensationStatus), dtype=object)[self.codes]
 
     @property
     def summary(self) -> str:
         """Number of postures that are reached, and the outcome of the others."""
-        counts = np.bincount(self.status.ravel(), minlength=len(STATUSES))
+        counts = np.bincount(self.codes.ravel(), minlength=len(STATUSES))
         parts = [f"{count} {word}" for count, word in zip(counts, STATUSES, strict=True) if count]
         doubt = f". The correction {self.doubt}" if self.doubt else ""
-        return f"{self.status.size} postures: " + ("; ".join(parts) or "none") + doubt
+        return f"{self.codes.size} postures: " + ("; ".join(parts) or "none") + doubt
 
 
 def compensation_program(model: Model, frame: str, values: np.ndarray, tool: str = "measured") -> Program:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +42,9 @@ MANY = 0.15
 """Share of outlier rows from which the model, not the rows, is doubtful."""
 WORSE = 1.05
 """Ratio of errors from which a calibration is worse than none."""
+
+
+CalibrationStatus = Literal["calibrated", "worse", "not converged", "data in doubt"]
 
 
 @registered
@@ -140,7 +143,7 @@ class Calibration(Result):
     kind = "calibration"
 
     @property
-    def status(self) -> str:
+    def status(self) -> CalibrationStatus:
         """ "calibrated", "not converged", "data in doubt" if the data seem to belong to another robot, or "worse"
         if the nominal robot explains the same rows better. A fit of frames alone is never worse."""
         if self.doubt:

@@ -21,7 +21,7 @@ from .options import (
     shown,
     unused,
 )
-from .output import answer_of, apart, deliver, protect, write_plot, write_report
+from .output import UNUSABLE, answer_of, apart, deliver, protect, write_plot, write_report
 
 Metres = Annotated[Optional[float], shown("M")]
 
@@ -112,3 +112,5 @@ def plan(
     answer = answer_of(chosen, model.deg)
     write_report(chosen, output)
     deliver(answer, output)
+    if chosen.status == "singular":
+        raise SystemExit(UNUSABLE)

@@ -19,7 +19,7 @@ from .options import (
     RobotName,
     unused,
 )
-from .output import answer_of, apart, deliver, protect, say_written, write_plot, write_report
+from .output import UNUSABLE, answer_of, apart, deliver, protect, say_written, write_plot, write_report
 
 SAVED = (".npz", ".json", ".csv", ".parquet")
 """Suffixes of files that hold a motion."""
@@ -140,3 +140,5 @@ def simulate(
     write_plot(trajectory, plot)
     write_report(trajectory, output)
     deliver(answer_of(trajectory, model.deg), output)
+    if trajectory.status in ("diverged", "energy error"):
+        raise SystemExit(UNUSABLE)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ZvenoError
 from ..robot import Robot
 from .options import OutputFlags
-from .output import answer_of, deliver, say_written, write_plot, write_report
+from .output import UNUSABLE, answer_of, deliver, say_written, write_plot, write_report
 
 if TYPE_CHECKING:
     from ..walking.machine_file import WalkingMachine
@@ -65,3 +65,5 @@ def walked(
     write_plot(walk, plot)
     write_report(walk, output)
     deliver(answer_of(walk), output)
+    if not walk.walked:
+        raise SystemExit(UNUSABLE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +39,9 @@ RANK = 1e-6
 """Share of the largest singular value of a payload's scaled columns below which others are not observed."""
 NO_COLUMN = 1e-18
 """Share of the largest squared column below which a column is zero up to rounding."""
+
+
+EstimateStatus = Literal["identified", "partly identified"]
 
 
 @registered
@@ -82,7 +86,7 @@ class Payload(Result):
         return np.sqrt(self.covariance.diagonal())
 
     @property
-    def status(self) -> str:
+    def status(self) -> EstimateStatus:
         """ "identified", or "partly identified" where the motion does not show all of it."""
         return "identified" if self.seen.all() else "partly identified"
 
@@ -134,7 +138,7 @@ class DriveGains(Result):
     kind = "drive gains"
 
     @property
-    def status(self) -> str:
+    def status(self) -> EstimateStatus:
         """ "identified" if all gains are known to 5 %, else "partly identified"."""
         return "identified" if (self.std < 0.05).all() else "partly identified"
 

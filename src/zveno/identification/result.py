@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,6 +34,9 @@ from .model import FrictionColumn, TorqueFunction, TorqueModel
 if TYPE_CHECKING:
     from ..export import Export
     from ..robot import Robot
+
+
+IdentificationStatus = Literal["usable", "partly usable", "not usable", "not converged"]
 
 
 @registered
@@ -107,7 +110,7 @@ class Identification(Result):
     kind = "identification"
 
     @property
-    def status(self) -> str:
+    def status(self) -> IdentificationStatus:
         """ "usable", "partly usable", "not usable" or "not converged"."""
         if not self.converged:
             return "not converged"

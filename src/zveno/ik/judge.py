@@ -7,7 +7,7 @@ listed twice, whether one is missing, and whether there is none.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -35,7 +35,6 @@ from .solutions import (
 )
 from .solve import certified_solutions
 
-VERDICTS = ("proved", "refuted", "not proved")
 _PROVED, _REFUTED, _NOT_PROVED = range(3)
 _ALL = (COMPLETE, PROVED)
 _SOME = (UNDECIDED, SAMPLED)
@@ -45,6 +44,10 @@ TOLERANCE = 1e-7
 """Largest distance, radians and metres, of a configuration in floats from its exact solution."""
 SAME_WINDING = 1e-12
 """Radians by which configurations that differ by whole turns only may differ besides."""
+
+
+ProofStatus = Literal["proved", "refuted", "not proved"]
+VERDICTS: tuple[ProofStatus, ...] = get_args(ProofStatus)
 
 
 @registered
@@ -69,16 +72,15 @@ class Proof(Result):
     inputs_hash: str = field(default="")
 
     @property
-    def status(self) -> Any:
+    def status(self) -> ProofStatus | np.ndarray:
         """A word for one pose, an array of words for a batch."""
-        words = np.array(VERDICTS, dtype=object)[self.codes]
-        return words if self.batch else str(words)
+        return np.array(VERDICTS, dtype=object)[self.codes]
 
     @property
     def summary(self) -> str:
         """Summarize the result in a sentence or two."""
         if not self.batch:
-            return f"{self.status.capitalize()}: {self.reasons[0]} ({self.proof.exact_problem})"
+            return f"{str(self.status).capitalize()}: {self.reasons[0]} ({self.proof.exact_problem})"
         parts = [f"{int(np.sum(self.codes == k))} {word}" for k, word in enumerate(VERDICTS)]
         refuted = np.flatnonzero(np.ravel(self.codes) == _REFUTED)
         first = f"; pose {refuted[0]}: {self.reasons[int(refuted[0])]}" if len(refuted) else ""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN, REJECTED, SAMPLED = range(8)
 PROVED, PROVED_UNREACHABLE, PROVED_EXCLUDED, NOT_PROVED = range(8, 12)
-STATUSES = (
+SolutionStatus = Literal[
     "complete",
     "self-motion",
     "unreachable",
@@ -43,7 +43,8 @@ STATUSES = (
     "proved unreachable",
     "proved: limits exclude all",
     "not proved",
-)
+]
+STATUSES: tuple[SolutionStatus, ...] = get_args(SolutionStatus)
 """Status of a pose, by code. "Self-motion" lists continua and claims that it lists all; "sampled", with or without
 continua, does not: it is what slices and scans give.
 The last four are those of method "certified"."""
@@ -658,7 +659,7 @@ class Solutions(Result):
         return self.count > 0
 
     @property
-    def status(self) -> Any:
+    def status(self) -> SolutionStatus | np.ndarray:
         """A word for one pose, an array of words for a batch."""
         return np.array(STATUSES, dtype=object)[self.codes] if self.batch else STATUSES[int(self.codes)]
 

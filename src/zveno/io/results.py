@@ -112,7 +112,7 @@ def _is_of(value: Any, hint: Any) -> bool:
         nested = isinstance(value, list | tuple) and set(typing.get_args(ArrayLike)) <= set(inner)
         return (nested and np.asarray(value).dtype.kind in "biuf") or any(_is_of(value, part) for part in inner)
     if origin is typing.Literal:
-        return value in inner
+        return isinstance(value, str | int) and value in inner
     if origin is tuple and isinstance(value, tuple):
         if len(inner) == 2 and inner[1] is Ellipsis:
             return all(_is_of(item, inner[0]) for item in value)

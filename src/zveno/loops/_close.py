@@ -57,8 +57,8 @@ class Closure(Result):
     """
 
     q: np.ndarray
-    status: Any
-    reason: Any
+    status: ClosureStatus | np.ndarray
+    reason: str | np.ndarray
     share: np.ndarray
     residual: np.ndarray
     within_limits: np.ndarray
@@ -120,7 +120,7 @@ def close(
     ).reshape(shape)
     return Closure(
         q=q,
-        status=statuses if shape else str(statuses[()]),
+        status=statuses if shape else statuses.item(),
         reason=reasons if shape else str(reasons[()]),
         share=state.share.reshape(shape),
         residual=state.residual.reshape(shape),

@@ -479,7 +479,7 @@ def dynamics_data(
     if loads:
         data["load_torque"] = load.tolist()
     if motion:
-        data["constraints"] = motion.status
+        data["constraints"] = f"{motion.status}: {motion.reason}" if motion.reason else motion.status
         data["reactions"] = dict(zip(motion.names, motion.reactions.tolist(), strict=True))
     if friction:
         smoothing = 0.0 if given == "a" else FRICTION_SMOOTHING

@@ -34,6 +34,7 @@ def trajectory_fields(run: Trajectory) -> list[Field]:
     fields = [
         Field("robot", run.robot_name),
         Field("status", run.status),
+        Field("reason", run.reason),
         Field("finished", run.finished),
         Field("summary", run.summary),
         Field("method", run.method),
@@ -99,7 +100,7 @@ def describe_trajectory(result: Trajectory) -> Description:
         names = Column("event", [event.name for event in run.events])
         blocks.append(Table("Events", [times, names], shown=MOST_EVENTS, media=TABLE))
     blocks.append(Text("Notes", result.notes))
-    tone = "good" if result.finished else "warn"
+    tone = "good" if np.all(np.asarray(result.status) == "finished") else "warn"
     return Description(f"{result.robot_name}, simulated", result.summary, tone, trajectory_fields(result), blocks)
 
 

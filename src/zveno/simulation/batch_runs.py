@@ -9,7 +9,6 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..io.results import hash_of
-from .statuses import statuses
 from .stops import SAME_TIME
 
 if TYPE_CHECKING:
@@ -58,7 +57,8 @@ def run_of(batch: Trajectory, number: tuple[int, ...]) -> Trajectory:
         batch,
         **rows,
         t=t,
-        status=str(statuses(batch)[where]),
+        status=str(np.asarray(batch.status)[where]),
+        reason=str(np.asarray(batch.reason)[where]),
         events=tuple(replace(event, state=()) for event in batch.events if event.state == where),
         n_steps=n_steps,
         inputs_hash=hash_of(batch.inputs_hash, list(where)),

@@ -10,7 +10,7 @@ from .events import States
 from .inputs import QUALITY
 from .integrators import DOP853, normalized
 from .rates import Rates, Stopped
-from .statuses import FINISHED
+from .statuses import FINISHED, Outcome
 from .stops import SAME_TIME
 
 BLOCKS = (1, 8, 64)
@@ -98,7 +98,7 @@ class Dop853:
         self._solver = Solver(self._finite_rate, self.t, self.y, t_end, longest, rtol, atol, first_step=self._first)
         self._rate, self._size = np.array(self._solver.f), float(self._solver.h_abs)
 
-    def advance(self, alone: bool) -> tuple[DensePiece, str]:
+    def advance(self, alone: bool) -> tuple[DensePiece, Outcome]:
         """Take one step if `alone`, or several.
 
         Raises:
@@ -139,7 +139,7 @@ class Dop853:
                 return piece
             if failed:
                 break
-        raise Stopped(f"diverged: {TOO_SMALL} at t = {self.t:.6g} s")
+        raise Stopped("diverged", f"{TOO_SMALL} at t = {self.t:.6g} s")
 
     def _finite_rate(self, t: float, y: np.ndarray) -> Any:
         rate = self.rates(t, y)
@@ -158,7 +158,7 @@ class Dop853:
                 left = fault.t - self.t
                 if left <= FOUND * self._limits[0]:
                     [(t, reason)] = self.rates.faults.values()
-                    raise Stopped(f"diverged: {reason} at t = {t:.6g} s") from None
+                    raise Stopped("diverged", f"{reason} at t = {t:.6g} s") from None
                 self.rates.faults.clear()
                 self._limits[3] = self._first = 0.5 * left
                 self._solver = None
@@ -170,7 +170,7 @@ class Dop853:
         except ValueError as error:  # SciPy's error for a state that is not finite
             message = str(error)
         if message or solver.status == "failed":
-            raise Stopped(f"diverged: {message or 'the integrator failed'} at t = {self.t:.6g} s")
+            raise Stopped("diverged", f"{message or 'the integrator failed'} at t = {self.t:.6g} s")
         ends = np.array([self.t, float(solver.t)])
         self.t, self.y = float(solver.t), np.array(solver.y)
         made: list[Any] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +39,9 @@ OPEN = 1e-6
 def is_open(violation: np.ndarray) -> bool:
     """Return True if any state of a batch violates its constraints."""
     return bool(abs(violation).max(initial=0.0) > OPEN)
+
+
+ConstrainedStatus = Literal["solved", "redundant", "nearly singular", "inconsistent", "open"]
 
 
 @registered
@@ -74,19 +78,37 @@ class ConstrainedMotion(Result):
         states = int(np.prod(self.a.shape[:-1]))
         largest = abs(self.reactions).max(initial=0.0)
         rows = f"{len(self.names)} rows of constraints"
-        return f"{self.status}: {states} state(s), {rows}, reactions up to {largest:.4g}"
+        why = f"{self.status}: {self.reason}" if self.reason else self.status
+        return f"{why}: {states} state(s), {rows}, reactions up to {largest:.4g}"
 
     @property
-    def status(self) -> str:
-        """ "solved", or the fault of the constraints: open, inconsistent, of unclear rank, redundant."""
+    def status(self) -> ConstrainedStatus:
+        """ "solved", or the fault of the constraints.
+
+        Redundant: reactions are not unique. Nearly singular: the rank of the rows is not clear. Inconsistent: no
+        acceleration satisfies all constraints. Open: the state violates them. `reason` names the constraints.
+        """
         if is_open(self.violation):
-            worst = int(abs(self.violation).reshape(-1, len(self.names)).max(axis=0).argmax())
-            return f"open: the state violates {self.names[worst]} by {abs(self.violation).max():.3g} m or rad"
+            return "open"
         if self.inconsistent:
-            return f"inconsistent: {', '.join(self.inconsistent)}"
+            return "inconsistent"
         if self.gap < CLEAR_GAP:
-            return f"nearly singular: the rank of {', '.join(self.redundant)} is not clear"
-        return f"redundant: {', '.join(self.redundant)}" if self.redundant else "solved"
+            return "nearly singular"
+        return "redundant" if self.redundant else "solved"
+
+    @property
+    def reason(self) -> str:
+        """The constraints at fault; empty if the status is "solved"."""
+        match self.status:
+            case "open":
+                worst = int(abs(self.violation).reshape(-1, len(self.names)).max(axis=0).argmax())
+                return f"the state violates {self.names[worst]} by {abs(self.violation).max():.3g} m or rad"
+            case "inconsistent":
+                return ", ".join(self.inconsistent)
+            case "nearly singular":
+                return f"the rank of {', '.join(self.redundant)} is not clear"
+            case _:
+                return ", ".join(self.redundant)
 
     def describe(self) -> Description:
         """Return the description that text and pages show."""

@@ -20,7 +20,7 @@ SUDDEN = 100.0
 
 
 class Stopped(Exception):
-    """Early end of a run, with its status; samples computed so far are kept."""
+    """Early end of a run, with its status and reason; samples computed so far are kept."""
 
 
 Faults = dict[tuple[int, ...], tuple[float, str]]
@@ -110,9 +110,9 @@ class Rates:
                 names = ", ".join(at_fault)
                 if len(at_fault) == 1:  # it held at the start
                     raise Stopped(
-                        f"stopped: the rows of {names} contradict one another at t = {t:.6g} s: a singular state"
+                        "stopped", f"the rows of {names} contradict one another at t = {t:.6g} s: a singular state"
                     )
-                raise Stopped(f"stopped: the constraints {names} contradict one another at t = {t:.6g} s")
+                raise Stopped("stopped", f"the constraints {names} contradict one another at t = {t:.6g} s")
 
     def _repair(self, t, y, inputs: Inputs, rate, bad):
         bad = bad & np.isfinite(y).all(axis=-1)

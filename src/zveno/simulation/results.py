@@ -15,7 +15,6 @@ from .equations import Equations
 from .inputs import Inputs
 from .rates import Rates
 from .redundancy import reported
-from .statuses import FINISHED, status_of_batch
 from .stops import EventStops
 from .trajectory import Trajectory
 from .watch import Stop
@@ -141,12 +140,12 @@ def joined(runs: Sequence[Trajectory], batch: tuple[int, ...]) -> Trajectory:
         ]
         for name in ("events", "faults")
     )
-    said = [run.status for word in ("stopped:", f"{FINISHED}:") for run in runs if run.status.startswith(word)]
-    whole_run = replace(
+    return replace(
         runs[0],
         **whole,
         t=times,
-        status=next(iter(said), FINISHED),
+        status=np.concatenate([run.status for run in runs]).reshape(batch),
+        reason=np.concatenate([run.reason for run in runs]).reshape(batch),
         moved=max(run.moved for run in runs),
         events=tuple(sorted(events, key=lambda event: event.t)),
         notes=tuple(dict.fromkeys(note for run in runs for note in run.notes)),
@@ -157,7 +156,6 @@ def joined(runs: Sequence[Trajectory], batch: tuple[int, ...]) -> Trajectory:
         faults=tuple(faults),
         exchanged=_joined_exchanged(runs, batch),
     )
-    return replace(whole_run, status=status_of_batch(whole_run))
 
 
 def _joined_stops(runs: Sequence[Trajectory], first: Sequence[int], batch: tuple[int, ...]) -> EventStops | None:

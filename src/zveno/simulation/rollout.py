@@ -12,7 +12,7 @@ from .events import Event, States
 from .inputs import QUALITY
 from .integrators import EVALUATIONS, rk4_step, steps_in
 from .rates import Rates, Stopped
-from .statuses import FINISHED
+from .statuses import FINISHED, Outcome
 from .stops import SAME_TIME
 
 NUMBERS_PER_CALL = 1024
@@ -56,8 +56,8 @@ def stretches(times: np.ndarray, step: float) -> list[Stretch]:
 
 def rollout(
     rates: Rates, y0: np.ndarray, stretch: Stretch, progress: Callable[[float], None], out: np.ndarray | None = None
-) -> tuple[np.ndarray, str]:
-    """Return (states (..., n + 1, n_y), the first being y0 (..., n_y), and the status).
+) -> tuple[np.ndarray, Outcome]:
+    """Return (states (..., n + 1, n_y), the first being y0 (..., n_y), and the outcome).
 
     A state that is not finite stays so and does not affect the others. If the run stops early, n is the number of
     samples reached; otherwise that of the stretch. `out`, (..., n + 1, n_y), receives the states if given.
@@ -79,7 +79,7 @@ def rollout(
                 blocks.move_far(times[0], rows, steps_per_sample, every, progress)
             progress(float(times[-1]) + between)
     except StoppedAt as stop:
-        return Y[..., : reached + stop.n_samples + 1, :], str(stop)
+        return Y[..., : reached + stop.n_samples + 1, :], Outcome(*stop.args)
     return Y, FINISHED
 
 
@@ -223,14 +223,14 @@ class FixedSteps:
         self._most = 0
         self._pieces = self._planned(times, step)
 
-    def advance(self, alone: bool) -> tuple[FixedPiece, str]:
+    def advance(self, alone: bool) -> tuple[FixedPiece, Outcome]:
         """Take one step if `alone`, or many; nodes are the ends of steps if there are events, else the samples."""
         self._most = 1 if alone else self._steps_at_once()
         stretch, nodes = next(self._pieces)
-        states, status = rollout(self.rates, self.y, stretch, self.progress)
+        states, outcome = rollout(self.rates, self.y, stretch, self.progress)
         self.y = states[..., -1, :]
         n = states.shape[-2]
-        return FixedPiece(self, nodes[:n], states, stretch.every * (n - 1)), status
+        return FixedPiece(self, nodes[:n], states, stretch.every * (n - 1)), outcome
 
     def _steps_at_once(self) -> int:
         """Return the number of steps before the next event check; 0 without events."""

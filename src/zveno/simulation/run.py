@@ -21,15 +21,7 @@ from .results import sane, sane_samples, stops_of, trajectory
 from .rollout import FixedSteps
 from .singular import SingularStates
 from .start import Start, initial_state, start_of_run
-from .statuses import (
-    DIVERGED,
-    FINISHED,
-    balanced_status,
-    energy_exchanged,
-    final_status,
-    status_of_batch,
-    unbalanced,
-)
+from .statuses import FINISHED, Outcome, end_of, energy_exchanged, unbalanced, with_statuses
 from .stops import SAME_TIME, event_at, reached
 from .trajectory import EventRecord, Trajectory
 from .watch import Stop, Watch
@@ -66,12 +58,14 @@ def continuous_run(
     diverged = ~each[:, -1] & ~np.isin(np.arange(len(each)), list(ends))
     if y0.ndim > 1:
         n = max((each.sum(axis=1) + diverged).tolist(), default=n)  # nothing is left of any run behind
+    outcome = run.outcome if y0.ndim > 1 else end_of(run.outcome, run.times, good, run.faults)
     made = trajectory(
         equations,
         times[:n],
         run.Y[..., :n, :],
         start.c,
-        status=final_status(run.status, run.times, good, run.faults) if y0.ndim == 1 else run.status,
+        status=outcome.status,
+        reason=outcome.reason,
         moved=start.moved,
         notes=(*start.notes, *run.notes),
         events=_before(run.events, y0.shape[:-1], np.where(diverged, times[np.argmin(each, axis=1)], np.inf)),
@@ -82,9 +76,9 @@ def continuous_run(
         faults=() if y0.ndim == 1 else run.faults,
         **facts,
     )
-    if run.status == FINISHED and (suspect := unbalanced(made)).any():
+    if run.outcome == FINISHED and (suspect := unbalanced(made)).any():
         made = replace(made, exchanged=_exchanged(equations, start, method, times, projection, suspect))
-    return balanced_status(made) if y0.ndim == 1 else replace(made, status=status_of_batch(made))
+    return with_statuses(made)
 
 
 def _undefined(equations: Equations, run: Integrated, c: np.ndarray | None) -> tuple[EventRecord, ...]:
@@ -95,7 +89,7 @@ def _undefined(equations: Equations, run: Integrated, c: np.ndarray | None) -> t
     records = []
     for i, Y in enumerate(states):
         kept = int(np.logical_and.accumulate(np.isfinite(Y).all(axis=-1)).sum())
-        if i in run.stops or not 0 < kept < len(run.times) or (kept == n and not run.status.startswith(DIVERGED)):
+        if i in run.stops or not 0 < kept < len(run.times) or (kept == n and run.outcome.status != "diverged"):
             continue
         between = run.times[kept - 1 : kept + 1]
         cause = undefined(equations, between, Y[kept - 1], None if settings is None else settings[i])
@@ -143,7 +137,7 @@ class Integrated(NamedTuple):
     """(n,), of the samples that were reached and of those that were not"""
     Y: np.ndarray
     """(..., k, n_y), states at the first k times, NaN behind the end of a run"""
-    status: str
+    outcome: Outcome
     n_steps: int
     n_evaluations: int
     events: tuple[EventRecord, ...]
@@ -175,16 +169,16 @@ def integrated(
         stepper = FixedSteps(rates, start.y, times, method.step, events, progress)
     projected = projection and bool(equations.constraints)
     singular = SingularStates(equations, watch.n) if equations.constraints else None
-    parts, first, n_steps, status = [], 0, 0, FINISHED
-    while first < len(times) and len(times) > 1 and status == FINISHED:
+    parts, first, n_steps, outcome = [], 0, 0, FINISHED
+    while first < len(times) and len(times) > 1 and outcome == FINISHED:
         try:
-            piece, status = stepper.advance(projected)
+            piece, outcome = stepper.advance(projected)
             if singular is not None:
                 singular.look(watch.runs, piece.nodes, piece.states(), stepper.rates.c)
             if events:
                 watch.look(piece, n_steps)
         except Stopped as stop:
-            status = str(stop)
+            outcome = Outcome(*stop.args)
             break
         n_steps += piece.n_steps
         end = float(piece.nodes[-1])
@@ -207,7 +201,7 @@ def integrated(
     if not parts:
         parts = [start.y.reshape(-1, 1, equations.n_y)]
     Y = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
-    if status == FINISHED and Y.shape[1] < len(times):  # nothing is left; those that diverged show it here
+    if outcome == FINISHED and Y.shape[1] < len(times):  # nothing is left; those that diverged show it here
         Y = np.concatenate([Y, np.full((len(Y), 1, Y.shape[2]), np.nan)], axis=1)
     if watch.all_stopped:
         n_steps = max(stop.n_steps for stop in watch.stops.values())
@@ -216,7 +210,7 @@ def integrated(
     if start.y.ndim == 1 and stops:  # it ends there, with a sample
         stop = stops.pop(0)
         n = reached(times, stop.t)
-        times, Y, status = times[:n], Y[:n], f"stopped: {event_at(stop.event, stop.t)}"
+        times, Y, outcome = times[:n], Y[:n], Outcome("stopped", event_at(stop.event, stop.t))
         if stop.t - times[-1] > SAME_TIME:
             times, Y = np.append(times, stop.t), np.concatenate([Y, stop.y[None]])
     if singular is not None:
@@ -235,4 +229,4 @@ def integrated(
             f"redundant constraints solved in least squares: {', '.join(sorted(rates.redundant))}",
         )
     faults = tuple(EventRecord(t, reason, state) for state, (t, reason) in sorted(stepper.rates.faults.items()))
-    return Integrated(times, Y, status, n_steps, stepper.rates.n, records, notes, stops, faults)
+    return Integrated(times, Y, outcome, n_steps, stepper.rates.n, records, notes, stops, faults)

@@ -19,7 +19,7 @@ from ..mechanism.units import with_unit
 from ..report.description import Description
 from ..report.result import Result
 from .batch_runs import last_samples, run_of
-from .statuses import FINISHED, statuses
+from .statuses import RunStatus, ends_in_words
 from .stops import EventStops
 
 
@@ -57,8 +57,11 @@ class Trajectory(Result):
         residual, sweeps: of time stepping, (..., n): the largest change of a contact force in the last sweep of a
             step, N, and the largest number of sweeps, of the steps since the sample before; None otherwise.
         events: in the order of time; of a batch, each with its run.
-        status: "finished", or cause and time of an early end; samples computed so far are kept. For a batch, the
-            number of runs that did not finish, and why; `statuses` has one per run.
+        status: "finished"; "undecided", the run passes a singular state of its constraints behind which motions
+            branch, or its contact forces did not settle; "stopped" by an event or by constraints that contradict
+            one another; "diverged"; "energy error", more than a tenth of the energy exchanged was lost or made. Of
+            a batch, an array (...,) of these. Samples computed before an early end are kept.
+        reason: cause and time of the status, (...,) of a batch.
         stops: ends of runs of a batch at terminal events, None if there are none. Such a run has NaN after its end;
             `run` returns a single run, with its last sample at the event.
         faults: of a batch, control outputs that are not finite; they end their run.
@@ -89,7 +92,8 @@ class Trajectory(Result):
     violation: np.ndarray
     violation_rate: np.ndarray
     events: tuple[EventRecord, ...] = ()
-    status: str = FINISHED
+    status: RunStatus | np.ndarray = "finished"
+    reason: str | np.ndarray = ""
     moved: float = 0.0
     notes: tuple[str, ...] = ()
     method: str = ""
@@ -110,8 +114,8 @@ class Trajectory(Result):
 
     @property
     def finished(self) -> bool:
-        """True if the run reached its end."""
-        return self.status.startswith(FINISHED)
+        """True if the run, or every run of a batch, reached its end."""
+        return bool(np.isin(np.asarray(self.status, dtype=str), ("finished", "undecided")).all())
 
     @property
     def energy(self) -> np.ndarray:
@@ -144,11 +148,6 @@ class Trajectory(Result):
     def batch(self) -> tuple[int, ...]:
         """Shape of the batch; () for one run."""
         return self.q.shape[:-2]
-
-    @property
-    def statuses(self) -> np.ndarray:
-        """Status of every run, (...,) texts."""
-        return statuses(self) if self.batch else np.array(self.status, dtype=object)
 
     @property
     def n_samples(self) -> np.ndarray:
@@ -196,7 +195,7 @@ class Trajectory(Result):
         many = f"{int(np.prod(self.batch))} runs of " if self.batch else ""
         end = self.t[-1] if self.stops is None else max(self.t[-1], self.stops.t.max())
         text = (
-            f"{many}{self.robot_name} over {end - self.t[0]:.6g} s by {self.method}: {self.status}; "
+            f"{many}{self.robot_name} over {end - self.t[0]:.6g} s by {self.method}: {ends_in_words(self)}; "
             f"energy error {self.energy_drift:.3g} J"
         )
         if self.reaction_names:
@@ -288,7 +287,8 @@ class Trajectory(Result):
         arrays: dict[str, Any] = {}
         for name in _FIELDS:
             value = getattr(self, name)
-            arrays[name] = value if isinstance(value, np.ndarray) else np.array(json.dumps(encode(value)))
+            kept = isinstance(value, np.ndarray) and value.dtype.kind not in "OU"
+            arrays[name] = value if kept else np.array(json.dumps(encode(value)))
         with replacing(path) as temporary:
             np.savez(temporary, **arrays)
         return path
@@ -314,7 +314,7 @@ class Trajectory(Result):
 
 
 _FIELDS = tuple(item.name for item in fields(Trajectory))
-_NEWER = ("drive_states", "drive_state_names", "drive_state_units", "stops", "faults", "exchanged")
+_NEWER = ("drive_states", "drive_state_names", "drive_state_units", "stops", "faults", "exchanged", "reason")
 """Fields that are missing from files of earlier versions."""
 
 

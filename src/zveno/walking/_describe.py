@@ -44,6 +44,7 @@ def describe_walk(result: Walk) -> Description:
     fields = [Field(each.name, each.value) for each in fields]
     fields += [
         Field("status", result.status),
+        Field("reason", result.reason),
         Field("finished", result.walked),
         Field("summary", result.summary),
         Field("", len(result.steps), meaning=f"steps of {len(result.feet)} feet"),
@@ -56,7 +57,7 @@ def describe_walk(result: Walk) -> Description:
     return Description(f"{result.robot_name}, simulated walk", result.summary, tone, fields, blocks)
 
 
-_REPLACED = ("status", "finished", "summary")
+_REPLACED = ("status", "reason", "finished", "summary")
 """Values of the walk that replace those of its motion."""
 
 

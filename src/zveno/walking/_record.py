@@ -11,7 +11,7 @@ from ._torques import Felt
 from ._walker import Walker
 from .dynamic_gait import SOLES_APART
 from .machine import Machine
-from .result import WALKED, Walk
+from .result import Walk, WalkStatus
 from .support import overlapping
 from .terrain import normals_below
 
@@ -28,7 +28,8 @@ class Record:
         self.machine: Machine = machine
         self.walker: Walker = walker
         self.every: int = every
-        self.fall: str = ""
+        self.end: tuple[WalkStatus, str] | None = None
+        """status and reason of a walk that ended early"""
         self.times: list[float] = []
         self.samples: list[np.ndarray] = []
         self.standing: list[np.ndarray] = []
@@ -39,7 +40,7 @@ class Record:
         """Keep a sample, with the estimate that the last torques came from."""
         machine, walker = self.machine, self.walker
         if not np.isfinite(machine.row).all():
-            self.fall = f"broke down at step {len(walker.footholds) + 1}, t = {t:.3g} s"
+            self.end = "unfinished", f"broke down at step {len(walker.footholds) + 1}, t = {t:.3g} s"
             return
         at = walker.torques.felt(machine.q, machine.v)
         stand = walker.standing if walker.standing.any() else np.ones_like(walker.standing)
@@ -49,9 +50,9 @@ class Record:
         self.seen.append((q_seen, v_seen, float(q_seen[2] - walker.placed[stand, 2].mean())))
         height = float(at.base[2, 3] - at.feet[stand, 2, 3].mean())
         if pair := self._overlap(at):
-            self.fall = f"soles of {pair} overlap at step {len(walker.footholds) + 1}, t = {t:.3g} s"
+            self.end = "unfinished", f"soles of {pair} overlap at step {len(walker.footholds) + 1}, t = {t:.3g} s"
         if height < FALLEN * self.height or at.base[2, 2] < UPRIGHT:
-            self.fall = f"fell at step {len(walker.footholds) + 1}, t = {t:.3g} s"
+            self.end = "fell", f"fell at step {len(walker.footholds) + 1}, t = {t:.3g} s"
 
     def _overlap(self, at: Felt) -> str:
         """Return the names of two feet whose soles overlap, seen from above, and are nearly level; or ""."""
@@ -62,7 +63,7 @@ class Record:
                 return f"{sole.frame} and {other.frame}"
         return ""
 
-    def finished(self, status: str, gait: str, inputs: str) -> Walk:
+    def finished(self, late: str, gait: str, inputs: str) -> Walk:
         """Return the walk."""
         machine, walker, n = self.machine, self.walker, self.machine.robot.n_v
         times, samples, standing = np.array(self.times), np.array(self.samples), np.array(self.standing)
@@ -70,6 +71,7 @@ class Record:
         at = walker.torques.felt(q, v)
         tau = samples[:, machine.stepping.n_row + n : machine.stepping.n_row + 2 * n]
         n_steps = round(times[-1] / machine.h)
+        end: tuple[WalkStatus, str] = self.end or (("unfinished", late) if late else ("walked", "walked"))
         trajectory = trajectory_of(
             machine.stepping,
             times,
@@ -83,7 +85,7 @@ class Record:
         )
         return Walk(
             machine.robot.name,
-            self.fall or status or WALKED,
+            *end,
             gait,
             tuple(foot.frame for foot in machine.feet),
             trajectory,

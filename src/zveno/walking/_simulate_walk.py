@@ -89,7 +89,7 @@ def simulate_walk(
         progress: as in `simulate`.
 
     Returns:
-        A Walk; its status is "walked", or time, step and cause of the fall.
+        A Walk; its status is "walked", "fell" or "unfinished", and its reason has time, step and cause.
     """
     made = checked_feet(robot.mechanism, feet, 2)
     terrain = GroundPlane() if ground is None else ground
@@ -135,7 +135,7 @@ def simulate_walk(
             if (i + 1) % record.every == 0 or (i + 1 == n and not record.times):
                 record.keep(t + step, q_seen, v_seen)
                 show(len(walker.footholds), walker.gait.steps)
-                if record.fall:
+                if record.end:
                     break
             rested = rested + 1 if walker.done else 0
             if rested * step >= REST_TIME:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ..report.description import Description
 from ..report.result import Result
 from ..simulation.trajectory import Trajectory
 
-WALKED = "walked"
+WalkStatus = Literal["walked", "fell", "unfinished"]
 PERCENTILES = (0, 1, 5, 50)
 """Percentiles of margins; for tilts and torques, counted from above."""
 
@@ -24,7 +24,8 @@ class Walk(Result):
 
     Attributes:
         robot_name: name of the robot.
-        status: "walked", or time, step and cause of an early end.
+        status: "walked"; "fell"; or "unfinished", the time was over, soles overlapped, or the motion diverged.
+        reason: cause of the status, with time and step.
         gait: name of the gait.
         feet: names of the frames that stand, (f,).
         trajectory: the motion; its reactions are those of all points of the soles.
@@ -45,7 +46,8 @@ class Walk(Result):
     kind: ClassVar[str] = "walk run"
 
     robot_name: str
-    status: str
+    status: WalkStatus
+    reason: str
     gait: str
     feet: tuple[str, ...]
     trajectory: Trajectory
@@ -65,7 +67,7 @@ class Walk(Result):
     @property
     def walked(self) -> bool:
         """True if all steps were made without a fall."""
-        return self.status == WALKED
+        return self.status == "walked"
 
     @property
     def margin_percentiles(self) -> dict[int, float]:
@@ -92,7 +94,7 @@ class Walk(Result):
         tilted = "" if np.isnan(tilt) else f", soles tilted by {max(np.degrees(tilt), 0.1):.1f}° or less"
         count = f"{len(self.steps)} step" + ("" if len(self.steps) == 1 else "s")
         return (
-            f"{self.robot_name} {self.status}: {count} ({self.gait}), {self.speed:.3g} m/s over "
+            f"{self.robot_name} {self.reason}: {count} ({self.gait}), {self.speed:.3g} m/s over "
             f"{self.trajectory.t[-1]:.3g} s{margin}{tilted}; torques up to "
             f"{100 * float(np.nanmax(self.torque_share, initial=0.0)):.0f} % of their limits"
             + (

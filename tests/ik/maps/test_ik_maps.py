@@ -64,7 +64,7 @@ def test_undecided_is_not_out_of_reach():
     np.testing.assert_array_equal(found.undecided, open_)
     assert found.n_undecided == open_.sum() > 0
     assert f"{found.n_undecided} more are undecided" in found.summary
-    assert "not sure" in found.status
+    assert found.status == "partly undecided"
 
 
 def test_redundant_robots_are_sampled():

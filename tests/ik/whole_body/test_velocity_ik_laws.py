@@ -173,7 +173,7 @@ def test_rows_that_contradict_limits_are_infeasible_and_the_robot_stands():
     corners = np.array([[5.0, 5.0], [6.0, 5.0], [6.0, 6.0], [5.0, 6.0]])
     solver = zveno.ik.DifferentialIK(body, [PostureTask()], DT, support=corners, clearance_gain=1.0)
     step = solver(q, {"posture": q})
-    assert step.status.startswith("infeasible")
+    assert step.status == "infeasible"
     assert not step.v.any()
     assert np.array_equal(step.q, q)
 
@@ -233,5 +233,5 @@ def test_a_step_that_cannot_meet_its_constraints_says_so():
         step = zveno.ik.DifferentialIK(robot, [PostureTask(weight)], DT, support=corners, velocity=0.1)(
             q, {"posture": q}
         )
-        assert step.status.startswith("infeasible")
+        assert step.status == "infeasible"
         assert not step.v.any()

@@ -7,6 +7,7 @@ import io
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from ...mechanism import Mechanism
 from ...mechanism.units import with_unit
 from ...report.description import Description
 from ...report.result import Result
+
+PlanStatus = Literal["determined", "singular"]
 
 
 @registered
@@ -86,7 +89,7 @@ class MeasurementPlan(Result):
         return len(self.q)
 
     @property
-    def status(self) -> str:
+    def status(self) -> PlanStatus:
         """ "determined", or "singular" if some parameters stay unknown."""
         return "determined" if np.isfinite(self.sigma).all() else "singular"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from ._curves import FourierCurve
 
 RATE = 100.0
 """Default number of samples per second."""
+
+
+ExcitationStatus = Literal["planned", "interrupted"]
 
 
 @registered
@@ -80,7 +83,7 @@ class Excitation(Result):
     mechanism: Mechanism | None = None
 
     @property
-    def status(self) -> str:
+    def status(self) -> ExcitationStatus:
         """ "planned", or "interrupted" where the search was stopped before its end."""
         return "interrupted" if self.interrupted else "planned"
 

@@ -43,7 +43,7 @@ class TrackerStep:
     codes: np.ndarray
 
     @property
-    def status(self) -> Any:
+    def status(self) -> TrackerStatus | np.ndarray:
         """ "tracked", "limited" or "held"; an array of them for a batch.
 
         Tracked: q reaches the pose to 1e-9 m and rad. Limited: limits, speeds, a singularity or the reach keep q

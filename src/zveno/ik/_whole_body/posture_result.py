@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from ...mechanism import Mechanism
 from ...report.description import Description
 from ...report.result import Result
 
-SOLVED, UNDECIDED, NOT_ACCEPTED = "solved", "undecided", "rejected"
+ConfigurationsStatus = Literal["solved", "undecided", "rejected"]
 
 
 @registered
@@ -36,7 +36,7 @@ class Configurations(Result):
 
     q: np.ndarray
     residual: np.ndarray
-    status: str
+    status: ConfigurationsStatus
     nearest: np.ndarray
     misses: dict[str, tuple[float, float]]
     starts: int
@@ -56,10 +56,10 @@ class Configurations(Result):
     @property
     def summary(self) -> str:
         """Summarize the result in a sentence or two."""
-        if self.status == SOLVED:
+        if self.status == "solved":
             noun = "posture reaches" if self.count == 1 else "postures reach"
             return f"{self.count} {noun} every target ({self.starts} starts); there may be others."
-        if self.status == NOT_ACCEPTED:
+        if self.status == "rejected":
             return (
                 f"Postures from {self.starts} starts reach every target, and none of them is accepted; "
                 "there may be others."

@@ -9,7 +9,7 @@ import numpy as np
 from ...kernels.kernel import Kernel
 from ...robot_functions import RobotFunctions
 from ..accept import asked
-from .posture_result import NOT_ACCEPTED, SOLVED, UNDECIDED, Configurations
+from .posture_result import Configurations
 from .tasks import Task
 
 APART = 1e-3
@@ -77,7 +77,7 @@ class PostureSearch:
     def result(self, digest: str) -> Configurations:
         """Return everything as a result; `digest` is the hash of the request."""
         found = len(self.reached) > 0
-        status = SOLVED if found else NOT_ACCEPTED if self._refused else UNDECIDED
+        status = "solved" if found else "rejected" if self._refused else "undecided"
         nearest, misses = (self.reached, self.misses) if found else (self.near, self.near_misses)
         if not len(nearest):  # postures that reach all targets were refused, and no others are known
             nearest = self.robot.neutral()[None]

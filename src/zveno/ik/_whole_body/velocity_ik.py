@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,14 +33,16 @@ from .velocity_targets import VelocityTargets
 if TYPE_CHECKING:
     from ...kernels.kernel import Kernel
 
-STATUSES = {
-    SOLVED: "solved",
-    INFEASIBLE: "infeasible: limits, clearance and support contradict each other; the robot stands still",
-    NOT_FINITE: "undecided: the state or a target is not finite",
+VelocityStatus = Literal["solved", "infeasible", "undecided"]
+STATUSES: dict[float, VelocityStatus] = {SOLVED: "solved", INFEASIBLE: "infeasible"}
+REASONS = {
+    SOLVED: "",
+    INFEASIBLE: "limits, clearance and support contradict each other; the robot stands still",
+    NOT_FINITE: "the state or a target is not finite",
 }
 LANES = 2
 """For single states, whose lanes all compute the same: fewer lie closer together in the caches."""
-TOO_LONG = "undecided: the solver did not end"
+TOO_LONG = "the solver did not end"
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +74,14 @@ class VelocityStep:
         return self.codes == SOLVED
 
     @property
-    def status(self) -> Any:
-        """A sentence for one state, or an array of them."""
-        texts = np.vectorize(lambda code: STATUSES.get(float(code), TOO_LONG), otypes=[object])(self.codes)
-        return texts if np.ndim(self.codes) else str(texts)
+    def status(self) -> VelocityStatus | np.ndarray:
+        """ "solved", "infeasible" (v = 0) or "undecided"; an array of them for a batch."""
+        return np.vectorize(lambda code: STATUSES.get(float(code), "undecided"), otypes=[object])(self.codes)[()]
+
+    @property
+    def reason(self) -> str | np.ndarray:
+        """Cause of a status other than "solved", else ""; an array of them for a batch."""
+        return np.vectorize(lambda code: REASONS.get(float(code), TOO_LONG), otypes=[object])(self.codes)[()]
 
 
 class DifferentialIK:

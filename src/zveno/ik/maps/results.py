@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from .tally import Tally
 
 CELL = np.dtype([("reached", "<u4"), ("undecided", "<u4"), ("solutions", "<u4"), ("condition", "<f8")])
 """Fields of a position of a workspace map; see `WorkspaceMap`."""
+
+
+MapStatus = Literal["complete", "partly undecided"]
 
 
 @registered
@@ -79,9 +82,9 @@ class WorkspaceMap(Result):
         return not self.tally.unsure
 
     @property
-    def status(self) -> str:
-        """Status: "complete", or the number of poses that may have more solutions, or some at all."""
-        return "complete" if self.sure else f"{self.tally.unsure} of {self.tally.poses} poses not sure"
+    def status(self) -> MapStatus:
+        """Status: "complete", or "partly undecided", some poses may have more solutions, or some at all."""
+        return "complete" if self.sure else "partly undecided"
 
     @property
     def volume(self) -> float:

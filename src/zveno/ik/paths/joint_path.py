@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -12,6 +12,8 @@ from ...mechanism import Mechanism
 from ...report.description import Description
 from ...report.result import Result
 from .strands import Branch
+
+PathStatus = Literal["continuous", "with jumps", "incomplete"]
 
 
 @registered
@@ -66,7 +68,7 @@ class JointPath(Result):
     velocity: np.ndarray | None = field(default=None)
 
     @property
-    def status(self) -> str:
+    def status(self) -> PathStatus:
         """ "continuous", "with jumps" or "incomplete"."""
         if self.unsolved:
             return "incomplete"

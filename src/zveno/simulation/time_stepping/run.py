@@ -23,8 +23,8 @@ from ..rates import Faults, commanded, undefined
 from ..results import MAX_CHANGE
 from ..singular import SingularStates
 from ..start import initial_state, start_of_run
-from ..statuses import balanced_status, energy_exchanged, final_status, status_of_batch, unbalanced
-from ..trajectory import FINISHED, EventRecord, Trajectory
+from ..statuses import FINISHED, end_of, energy_exchanged, unbalanced, with_statuses
+from ..trajectory import EventRecord, Trajectory
 from .parts import stepping_of
 from .program import time_steps_kernel
 from .stepping import N_QUALITY, Stepping
@@ -58,11 +58,11 @@ def time_stepped(
     """
     stepping = stepping_of(*parts)
     made = _stepped(stepping, state, times, step, progress, **facts)
-    if made.status == FINISHED and unbalanced(made).any():  # energy may come and go between samples
+    if np.any((np.asarray(made.status) == "finished") & unbalanced(made)):  # energy may come and go between samples
         ends = [np.linspace(a, b, steps_in(b - a, step), endpoint=False) for a, b in pairwise(times.tolist())]
         fine = np.append(np.concatenate(ends), times[-1])
         made = replace(made, exchanged=energy_exchanged(_stepped(stepping, state, fine, step, lambda _: None)))
-    return replace(made, status=status_of_batch(made)) if made.batch else balanced_status(made)
+    return with_statuses(made)
 
 
 def _stepped(
@@ -299,7 +299,7 @@ def trajectory_of(
     sane = np.isfinite(samples[..., : stepping.n_row]).all(axis=-1) & (reach < MAX_CHANGE**2)
     sane = np.logical_and.accumulate(sane, axis=-1)
     samples[~sane] = np.nan
-    status = final_status(FINISHED, times, sane, faults)
+    outcome = FINISHED if samples.ndim > 2 else end_of(FINISHED, times, sane, faults)
     if samples.ndim == 2 and not sane.all():
         kept = int(sane.sum())
         times, samples, sizes = times[:kept], samples[:kept], sizes[:kept]
@@ -316,10 +316,12 @@ def trajectory_of(
             *notes,
             f"contact forces still changed by up to {worst:.3g} N in the last of {int(np.nanmax(sweeps))} sweeps",
         )
-    if status == FINISHED and worst > UNSOLVED * stepping.weight:
-        largest = np.nanmax(abs(samples[..., stepping.impulses]).max(axis=-1) / sizes)
-        if worst > UNSOLVED * float(largest):
-            status = f"{FINISHED}: contact forces are off by {worst:.3g} N or more"
+    status, reason = (np.full(samples.shape[:-2], word, dtype=object) for word in outcome)
+    if outcome == FINISHED and worst > UNSOLVED * stepping.weight:
+        off = np.nanmax(residual, axis=-1, initial=0.0)
+        largest = np.nanmax(abs(samples[..., stepping.impulses]).max(axis=-1) / sizes, axis=-1, initial=0.0)
+        for i in map(tuple, np.argwhere(off > UNSOLVED * np.maximum(stepping.weight, largest))):
+            status[i], reason[i] = "undecided", f"contact forces are off by {off[i]:.3g} N or more"
     depth = np.maximum(-extra[..., 2 * n], 0.0)
     drive, states = stepping.equations.drive, samples[..., stepping.z]
     named = () if drive is None else drive.states(mechanism)
@@ -348,7 +350,8 @@ def trajectory_of(
         violation_rate=np.zeros(depth.shape),
         residual=residual,
         sweeps=sweeps,
-        status=status,
+        status=status if samples.ndim > 2 else status[()],
+        reason=reason if samples.ndim > 2 else reason[()],
         notes=notes,
         faults=faults if samples.ndim > 2 else (),
         mechanism=mechanism,
