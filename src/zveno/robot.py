@@ -94,7 +94,7 @@ class Robot(RobotFunctions):
             tolerance: a `Tolerance`: every local nearest configuration inside that region about the pose, for any
                 number of joints. Or (metres, radians): without an exact solution, the nearest one counts if it
                 misses by no more. With targets by name as `whole_body` takes it.
-            held: q of the joints outside the chain; neutral if not given.
+            held: q of the joints outside the chain; neutral if not given, or the reference of closed loops.
             center_of_mass: where it is to be, (3,), with targets by name.
             accept: (s, n_q) → (s,) booleans: which configurations may be used, such as those free of collisions; or
                 a `Clearance` that they must keep. Others are left out; where none is left, the status is "not
@@ -108,6 +108,9 @@ class Robot(RobotFunctions):
 
         Solutions of a pose are ordered by their first coordinate, then by a fixed function of all, whatever batch
         they were solved in. Large batches are solved in parts. An argument that the method does not use is refused.
+
+        Closed loops that the frame's chain moves are closed in every solution, with all their modes, and limits of
+        all their joints count. What the pose does not determine stays as in `held`, else at the closed reference.
         """
         plain = method == "auto" and not windings and (start is samples is redundant_joint
             is tolerance is held is center_of_mass is accept is timeout is executor is None)

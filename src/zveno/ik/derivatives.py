@@ -9,7 +9,8 @@ import numpy as np
 from ..errors import ZvenoError
 from ..robot_functions import RobotFunctions
 from .checks.judgement import EXACT, SINGULAR, jacobians
-from .frame_motion import moving_velocities, pose_and_jacobian
+from .frame_motion import moving_velocities, pose_and_jacobian, skew, task_errors
+from .hybrid import hybrid_of
 from .ik_problem import IkProblem
 from .newton import Lanes, newton
 
@@ -34,18 +35,27 @@ def pose_derivatives(solutions: Solutions, chain: IkProblem, rows: np.ndarray, p
     """
     mechanism = solutions.mechanism
     assert mechanism is not None
-    if chain.redundancy:
+    hybrid = hybrid_of(mechanism, chain.frame, chain.reference, chain.task) if mechanism.loops else None
+    tree = RobotFunctions(mechanism) if hybrid is None else hybrid.tree
+    hybrid = hybrid if hybrid is not None and hybrid.loops else None
+    if chain.redundancy if hybrid is None else hybrid.freedom:
+        joints = f"a chain with {chain.n} joints" if hybrid is None else "a mechanism"
         raise ZvenoError(
-            f"a chain with {chain.n} joints for {chain.task.n_rows} equations can follow a pose in many ways",
+            f"{joints} with more freedoms than the {chain.task.n_rows} equations can follow a pose in many ways",
             element=f"frame {chain.frame}",
             remedy="Use ik.Tracker or ik.DifferentialIK, or lock joints by limits=",
         )
     q = solutions.q.reshape(-1, mechanism.n_q)[rows]
     T = solutions.target.reshape(-1, 4, 4)[pose]
-    columns, units = moving_velocities(mechanism, chain)
-    F, J = pose_and_jacobian(RobotFunctions(mechanism), q, chain.frame, chain.reference)
-    selected = _task_rows(chain, F, T)
-    A = selected @ J[:, :, columns] * units
+    F, J = pose_and_jacobian(tree, q, chain.frame, chain.reference)
+    _, selected = task_errors(chain, F, T)
+    if hybrid is not None:
+        columns, units = hybrid.columns, hybrid.units
+        _, A = hybrid.equations(q, T)
+        selected = np.concatenate([selected, np.zeros((len(q), len(hybrid.rows), 6))], axis=1)
+    else:
+        columns, units = moving_velocities(mechanism, chain)
+        A = selected @ J[:, :, columns] * units
     least = np.linalg.svd(A, compute_uv=False)[:, -1] if A.shape[1] == A.shape[2] else np.zeros(len(q))
     residual = solutions.residual.reshape(-1)[rows]
     bad = np.flatnonzero(~((least >= SINGULAR) & (residual <= EXACT)))
@@ -60,38 +70,15 @@ def pose_derivatives(solutions: Solutions, chain: IkProblem, rows: np.ndarray, p
         )
     D = np.zeros((len(q), mechanism.n_v, 6))
     at_frame = np.broadcast_to(np.eye(6), (len(q), 6, 6)).copy()  # the target's twist at the frame's origin
-    at_frame[:, :3, 3:] = -_skew(F[:, :3, 3] - T[:, :3, 3])
+    at_frame[:, :3, 3:] = -skew(F[:, :3, 3] - T[:, :3, 3])
     D[:, columns] = units[:, None] * np.linalg.solve(A, selected @ at_frame)
     return D
 
 
-def _task_rows(chain: IkProblem, F: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """Return rows (s, m, 6) that map a twist of the frame relative to the target to rates of the task's error.
-
-    Components that the task leaves free may differ between the frame's poses F and the targets T (s, 4, 4).
-    """
-    task, turn = chain.task, np.swapaxes(T[:, :3, :3], 1, 2)
-    rows = np.zeros((len(T), 6, 6))
-    rows[:, :3, :3] = turn / chain.length
-    rates = turn
-    if not task.axis:
-        E = turn @ F[:, :3, :3]
-        w = 0.5 * np.sqrt(np.maximum(1.0 + np.trace(E, axis1=1, axis2=2), 1e-6))
-        sines = np.stack([E[:, 2, 1] - E[:, 1, 2], E[:, 0, 2] - E[:, 2, 0], E[:, 1, 0] - E[:, 0, 1]], axis=1)
-        rates = (w[:, None, None] * np.eye(3) - _skew(sines / (4.0 * w[:, None]))) @ turn
-    rows[:, 3:, 3:] = rates
-    return rows[:, [*task.position, *(3 + i for i in ((0, 1) if task.axis else task.rotation))]]
-
-
-def _skew(a: np.ndarray) -> np.ndarray:
-    """Return matrices [a]× (s, 3, 3) of vectors (s, 3)."""
-    return np.swapaxes(np.cross(a[:, None], np.eye(3)), 1, 2)
-
-
 def self_motion_tangents(chain: IkProblem, lanes: Lanes, curve: SelfMotion) -> np.ndarray:
     """Return unit tangents (s, n_q) at the points of a self-motion of dimension 1, along its order."""
-    if chain.has_balls or curve.dimension != 1:
-        balls = " with ball joints" * chain.has_balls
+    if chain.has_balls or curve.dimension != 1 or chain.mechanism.loops:
+        balls = " with ball joints" * chain.has_balls or " with closed loops" * bool(chain.mechanism.loops)
         raise ZvenoError(
             f"a self-motion of dimension {curve.dimension}{balls} has no tangent vector",
             element=f"frame {chain.frame}",

@@ -26,6 +26,38 @@ def pose_and_jacobian(
     return np.linalg.inv(R) @ F, np.concatenate([Rt @ v, Rt @ (J[:, 3:] - other[:, 3:])], axis=1)
 
 
+def task_errors(chain: IkProblem, F: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return errors (s, m) of frames F (s, 4, 4) from targets T, and their rates (s, m, 6) for the frames' twists.
+
+    Lengths are over the chain's. Rotations are 2 sin(θ/2) · axis. Where the z axis alone counts, its turn is the
+    error, whose rates are those near the target.
+    """
+    task, turn = chain.task, np.swapaxes(T[:, :3, :3], 1, 2)
+    rows, e = np.zeros((len(T), 6, 6)), np.zeros((len(T), 6))
+    rows[:, :3, :3] = turn / chain.length
+    e[:, :3] = (turn @ (F[:, :3, 3] - T[:, :3, 3])[..., None])[..., 0] / chain.length
+    E = turn @ F[:, :3, :3]
+    if task.axis:
+        x, y, z = E[:, :, 2].T
+        sine = np.hypot(x, y)
+        share = np.where(sine > 0.0, np.arctan2(sine, z) / np.where(sine > 0.0, sine, 1.0), 1.0)
+        e[:, 3], e[:, 4] = np.where((sine == 0.0) & (z < 0.0), np.pi, -y * share), x * share
+        rates = np.broadcast_to(np.eye(3), E.shape[:1] + (3, 3))
+    else:
+        w = 0.5 * np.sqrt(np.maximum(1.0 + np.trace(E, axis1=1, axis2=2), 1e-6))
+        sines = np.stack([E[:, 2, 1] - E[:, 1, 2], E[:, 0, 2] - E[:, 2, 0], E[:, 1, 0] - E[:, 0, 1]], axis=1)
+        u = sines / (4.0 * w[:, None])
+        e[:, 3:], rates = 2.0 * u, w[:, None, None] * np.eye(3) - skew(u)
+    rows[:, 3:, 3:] = rates @ turn
+    kept = [*task.position, *(3 + i for i in ((0, 1) if task.axis else task.rotation))]
+    return e[:, kept], rows[:, kept]
+
+
+def skew(a: np.ndarray) -> np.ndarray:
+    """Return matrices [a]× (s, 3, 3) of vectors (s, 3)."""
+    return np.swapaxes(np.cross(a[:, None], np.eye(3)), 1, 2)
+
+
 def moving_joints(mechanism: Mechanism, chain: IkProblem) -> list[str]:
     """Return the joints whose velocities move a chain, in its order: leaders for mimic joints."""
     mimics = [mechanism.joint(step.joint).mimic for step in chain.steps]

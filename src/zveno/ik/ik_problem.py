@@ -221,7 +221,7 @@ class IkProblem:
     @cached_property
     def limits(self) -> np.ndarray:
         """(3, n) lower and upper limits, and reference values of revolute joints, in solvers' units."""
-        middle = [_middle(low, high) for low, high in zip(self.lower.tolist(), self.upper.tolist(), strict=True)]
+        middle = [middle_of(low, high) for low, high in zip(self.lower.tolist(), self.upper.tolist(), strict=True)]
         return self.in_units(np.array([self.lower, self.upper, middle]))
 
     @cached_property
@@ -303,7 +303,7 @@ class IkProblem:
         return d / self.units
 
 
-def _middle(low: float, high: float) -> float:
+def middle_of(low: float, high: float) -> float:
     """Return the reference value that a revolute joint with these limits is brought nearest to."""
     if low == -math.inf:
         return 0.0 if high == math.inf else high - math.pi
@@ -391,7 +391,7 @@ def narrowed_limits(chain: IkProblem, limits: Any) -> np.ndarray:
                 element=f"joint {next(step.joint for step in chain.steps if step.coordinate == k)}",
                 remedy="Give a lower limit that is not above the upper one, inside the model's limits",
             )
-    middle = list(map(_middle, lower, upper))
+    middle = list(map(middle_of, lower, upper))
     return chain.in_units(np.array(lower + upper + middle).reshape(3, -1))
 
 

@@ -14,6 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..errors import ShapeError, ZvenoError
 from ..io.results import hash_of, registered
+from ..mechanism.loops import refuse_loops
 from ..report.result import Result
 from ..spatial.exact_numbers import required_flint
 from .checks.judgement import SLACK
@@ -122,6 +123,7 @@ def _asked(solutions: Solutions) -> IkProblem:
     problem = problem_of(
         solutions.mechanism, solutions.frame, question.reference, False, question.task, question.held
     )
+    refuse_loops(solutions.mechanism, "prove")
     return problem.with_limits(question.lower, question.upper)
 
 

@@ -141,10 +141,22 @@ def checked_miss(tolerance: Any) -> tuple[float, float]:
 
 @lru_cache(maxsize=64)
 def _ended_turns(chain: IkProblem, question: Question) -> tuple[np.ndarray, ...]:
-    """Return the coordinates with room for whole turns within limits, their places in q, and these limits."""
-    span = question.upper - question.lower
-    ended = np.flatnonzero(chain.turning & np.isfinite(span) & (span > 0.99 * TURN) & (chain.places >= 0))
-    return ended, chain.places[ended], question.lower[ended], question.upper[ended]
+    """Return places in q of coordinates with room for whole turns within limits, and these limits."""
+    places, lower, upper = turning_places(chain, question)
+    span = upper - lower
+    ended = np.flatnonzero(np.isfinite(span) & (span > 0.99 * TURN))
+    return places[ended], lower[ended], upper[ended]
+
+
+def turning_places(chain: IkProblem, question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return places in q of all coordinates that whole turns do not change, and their limits as asked for."""
+    own = chain.turning & (chain.places >= 0)
+    others, lower, upper = question.others
+    return (
+        np.concatenate([chain.places[own], others.astype(int)]),
+        np.concatenate([question.lower[own], lower]),
+        np.concatenate([question.upper[own], upper]),
+    )
 
 
 @lru_cache(maxsize=64)
@@ -215,7 +227,8 @@ class Solutions(Result):
         condition: (*batch, m) condition number of the task's Jacobian, lengths relative to the arm's size.
         method: name of the solver.
         density: (*batch) numbers scanned, 0 for methods that do not scan.
-        nearest: (*batch, n_q) the configuration that comes nearest, where there is no solution; else NaN.
+        nearest: (*batch, n_q) the configuration that comes nearest, where there is no solution; else NaN. It is not
+            known where the chain moves closed loops.
         distance: (*batch, 2) metres and radians by which the nearest misses; 0 where there are solutions.
         value: (*batch) the minimum that the nearest attains, 0 where there are solutions: the sum of squares of the
             position error over the arm's length and of the rotation vector between the frames.
@@ -227,7 +240,7 @@ class Solutions(Result):
         batch: shape of the batch, () for one pose.
         inputs_hash: hash of the inputs.
         mechanism, frame: the robot and the frame that was placed.
-        chain: places in q of the coordinates that move the frame.
+        chain: places in q of the coordinates that move the frame, and of those that follow through closed loops.
         target: (*batch, 4, 4) the requested poses.
         question: the task, the limits and the rest of the request.
         radius: (*batch, m) of method "certified": the exact solution is within this of q in every joint.
@@ -341,8 +354,8 @@ class Solutions(Result):
         A joint without limits has no end of turns, and stays where it is.
         """
         chain = self._chain()
-        ended, places, lower, upper = _ended_turns(chain, self._question())
-        if not len(ended):
+        places, lower, upper = _ended_turns(chain, self._question())
+        if not len(places):
             return self
         rows = self._rows()
         q = self._flat("q")[rows]
@@ -509,8 +522,12 @@ class Solutions(Result):
         assert mechanism is not None
         lower, upper = mechanism.lower.copy(), mechanism.upper.copy()
         own = places >= 0
-        lower[places[own]] = np.maximum(lower[places[own]], question.lower[own])
-        upper[places[own]] = np.minimum(upper[places[own]], question.upper[own])
+        others = question.others[0].astype(int)
+        for at, low, high in (
+            (places[own], question.lower[own], question.upper[own]),
+            (others, question.others[1], question.others[2]),
+        ):
+            lower[at], upper[at] = np.maximum(lower[at], low), np.minimum(upper[at], high)
         angles = np.concatenate([_are_angles(mechanism.joint(name)) for name in mechanism.joint_names])
         both = np.isfinite(lower) & np.isfinite(upper)
         span = np.where(
@@ -607,10 +624,10 @@ class Solutions(Result):
     def _turned_towards(self, goal: np.ndarray, q: np.ndarray, within_limits: bool = True) -> np.ndarray:
         """Return configurations (s, n_q) moved by whole turns towards a goal, within limits if these count."""
         chain, question = self._chain(), self._question()
-        own = chain.turning & (chain.places >= 0)
-        places, x = chain.places[own], q[:, chain.places[own]]
-        low = np.ceil((question.lower[own] - x) / TURN - 1e-9)
-        high = np.floor((question.upper[own] - x) / TURN + 1e-9)
+        places, lower, upper = turning_places(chain, question)
+        x = q[:, places]
+        low = np.ceil((lower - x) / TURN - 1e-9)
+        high = np.floor((upper - x) / TURN + 1e-9)
         wanted = np.round((np.broadcast_to(goal, q.shape)[:, places] - x) / TURN)
         turned = q.copy()
         bounded = np.maximum(np.minimum(wanted, high), np.minimum(low, 0.0))
@@ -704,7 +721,8 @@ class Solutions(Result):
             return self._proof(pose, code, n, self.notes.get(flat, ""))
         if code == UNREACHABLE:
             why = self.notes.get(flat, "no solution")
-            return f"Unreachable ({route}), {why}: the nearest pose misses by {self._miss(pose)}"
+            known = not np.isnan(self.distance[pose]).any()
+            return f"Unreachable ({route}), {why}" + f": the nearest pose misses by {self._miss(pose)}" * known
         if code == EXCLUDED:
             return f"Limits exclude all solutions ({route}); {self._excess(pose)}"
         note = f", {self.notes[flat]}" if flat in self.notes else ""

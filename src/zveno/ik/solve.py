@@ -18,13 +18,13 @@ from ..clearance import Clearance
 from ..clearance.capsules import acceptance
 from ..errors import ZvenoError, unknown_name
 from ..mechanism import Mechanism
-from ..mechanism.loops import for_trees
 from ..progress import Progress
 from ..robot_functions import RobotFunctions
 from ..spatial.exact_numbers import required_flint
 from . import scan
 from .accept import Accept
 from .answer import checked_answer, from_near_start, local_answer
+from .hybrid import closed_configuration, hybrid_answer, hybrid_of
 from .ik_problem import IkProblem
 from .native.answer import NativeSolver, native_solver
 from .parts import AT_ONCE, SolveCall, checked_seconds, in_pieces, within_seconds
@@ -33,6 +33,7 @@ from .redundant.sampled_answer import sampled_answer
 from .request import IkRequest, request_of
 from .solutions import Solutions, Solver, checked_miss
 from .targets import Targets, checked_targets, poses_asked
+from .task import task_named
 from .within import Tolerance, within_answer
 
 METHODS = {
@@ -44,7 +45,6 @@ METHODS = {
 _NDARRAY, _POSE, _FLOAT = np.ndarray, (4, 4), np.dtype(float)
 
 
-@for_trees
 def solve_ik(
     robot: RobotFunctions | Mechanism,
     target: ArrayLike | Mapping[str, Any],
@@ -81,6 +81,24 @@ def solve_ik(
         return _postures(robot, target, center_of_mass, refused)(
             limits=limits, q0=start, tolerance=tolerance, where=accept
         )
+    mechanism = robot if isinstance(robot, Mechanism) else robot.mechanism
+    if mechanism.loops:
+        hybrid = hybrid_of(mechanism, frame, relative_to, task if type(task) is str else task_named(task))
+        if hybrid.loops:
+            refused = {"samples": samples, "redundant_joint": redundant_joint, "executor": executor}
+            _refuse_with_loops(refused | {"tolerance": tolerance}, method, start)
+            near = (mechanism.neutral() if start is None else start) if method == "local" else None
+            solve_chain = partial(_of_tree, hybrid.tree, frame, relative_to, task)
+
+            def closed(poses: np.ndarray) -> Solutions:
+                return hybrid_answer(hybrid, poses, limits, held, near, solve_chain)
+
+            poses = poses_asked(hybrid.chain, target)
+            answer = closed(poses) if timeout is None else within_seconds(poses, timeout, closed)
+            answer = answer.windings() if windings else answer
+            accepted = acceptance(robot, accept)
+            return answer if accepted is None else answer.where(accepted)
+        held = closed_configuration(hybrid, held)
     request, accepted = request_of(robot, frame, relative_to, limits, task, held), acceptance(robot, accept)
     if method == "certified":
         unused = {"start": start, "samples": samples, "redundant_joint": redundant_joint, "tolerance": tolerance}
@@ -138,6 +156,28 @@ def solve_ik(
     else:
         answer = within_seconds(T, timeout, solve)
     return answer if accepted is None else answer.where(accepted)
+
+
+def _refuse_with_loops(refused: dict[str, Any], method: str, start: Any) -> None:
+    """Raise an error for arguments that mean nothing where the chain moves closed loops."""
+    if method not in ("auto", "local"):
+        raise ZvenoError(
+            f"{method!r} is not for chains that move closed loops", element="method", remedy='Use "auto" or "local"'
+        )
+    for name, value in (refused | {"start": start if method != "local" else None}).items():
+        if value is not None:
+            raise ZvenoError(
+                "is not for chains that move closed loops" if name != "start" else 'is for method "local"',
+                element=name,
+                remedy=f"Leave {name} out",
+            )
+
+
+def _of_tree(
+    tree: RobotFunctions, frame: Any, relative_to: Any, task: Any, T: np.ndarray, held: np.ndarray
+) -> Solutions:
+    """Solve the chain of a tree without limits."""
+    return solve_ik(tree, T, frame, relative_to, False, task, held=held)
 
 
 def _all(request: IkRequest, T: np.ndarray, method: str = "auto") -> Solutions:
@@ -260,7 +300,7 @@ def one_natively(robot: Any, T: Any, frame: Any, relative_to: Any, limits: Any, 
 
 @lru_cache(maxsize=32)
 def _prepared(mechanism, frame, relative_to, limits, task) -> tuple[NativeSolver, IkRequest, Any] | None:
-    if mechanism.loops:  # `solve_ik` refuses them
+    if mechanism.loops:  # `solve_ik` closes them
         return None
     request = request_of(mechanism, frame, relative_to, limits, task)
     solver = native_solver(request.chain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -41,13 +41,18 @@ class Task:
 @registered
 @dataclass(frozen=True, eq=False)
 class Question:
-    """Request to a robot beside the frame and the poses; the fields are those of `IkProblem`."""
+    """Request to a robot beside the frame and the poses; the fields are those of `IkProblem`.
+
+    `others` are, for mechanisms with closed loops, the turning coordinates beside the chain: places in q, lower and
+    upper limits, (3, k).
+    """
 
     reference: str | None
     task: Task
     lower: np.ndarray
     upper: np.ndarray
     held: np.ndarray
+    others: np.ndarray = field(default_factory=lambda: np.zeros((3, 0)))
 
 
 TASKS = {

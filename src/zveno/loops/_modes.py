@@ -7,7 +7,7 @@ coordinates for one pose.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,15 +16,15 @@ from numpy.typing import ArrayLike
 
 from ..errors import ShapeError
 from ..io.results import hash_of, registered
-from ..mechanism import Mechanism
+from ..mechanism import Joint, Mechanism
 from ..mechanism.units import velocity_names
 from ..report.description import Description
 from ..report.result import Result
 from ..robot_functions import RobotFunctions
 from ._close import _coordinates, _Follower, _solved, _targets
-from .blocks import Unsolved, all_states
+from .blocks import HINGES, Unsolved, all_states
 from .branch import scaled
-from .selection import Selection, selection
+from .selection import selection
 
 STARTS = 2000
 """Number of random starts."""
@@ -111,14 +111,14 @@ def assembly_modes(
     open_by = float((abs(chosen.left) / follower.scale.lengths).max())
     try:
         q, bound, is_doubtful = all_states(robot, start, _joints_of(mechanism, chosen.dependent), open_by)
-        q, counts = _distinct(robot, q)
+        q, counts = distinct(robot, q)
         meets = is_doubtful or _meets(follower, q)
         status, reason = ("undecided", MEETING) if meets else ("complete", f"there are at most {bound}")
     except Unsolved as error:
         bound = None
-        q = _newton(follower, _random_starts(mechanism, chosen, start, np.random.default_rng(rng)))
+        q = _newton(follower, random_starts(mechanism, chosen.dependent, start, STARTS, np.random.default_rng(rng)))
         off = abs(follower.kernel(q)[0]) / follower.scale.lengths if len(q) else np.zeros((0, 1))
-        q, counts = _distinct(robot, q[(off < max(10.0 * open_by, 1e-9)).all(axis=1)])
+        q, counts = distinct(robot, q[(off < max(10.0 * open_by, 1e-9)).all(axis=1)])
         meets = _meets(follower, q)
         status, reason = ("undecided", MEETING) if meets else ("sampled", f"from {STARTS} random starts: {error}")
     nearest = np.argsort([np.linalg.norm(mechanism.difference(chosen.q, each)) for each in q], kind="stable")
@@ -138,24 +138,24 @@ def assembly_modes(
     )
 
 
-def _random_starts(
-    mechanism: Mechanism, chosen: Selection, start: np.ndarray, rng: np.random.Generator
+def random_starts(
+    mechanism: Mechanism, velocities: np.ndarray, start: np.ndarray, count: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return copies of the start, (STARTS, n_q), with random dependent joints; the first is the start itself."""
-    q = np.tile(start, (STARTS, 1))
-    dependent = set(chosen.dependent.tolist())
+    """Return copies of the start, (count, n_q), all but the first with random joints of these velocities."""
+    q = np.tile(start, (count, 1))
+    moving = set(velocities.tolist())
     for name in mechanism.joint_names:
         at_v, at_q = mechanism.v_slices[name], mechanism.q_slices[name]
-        if not dependent & set(range(mechanism.n_v)[at_v]):
+        if not moving & set(range(mechanism.n_v)[at_v]):
             continue
         joint = mechanism.joint(name)
         units = joint.type.units
         if len(units) == joint.type.n_q == at_v.stop - at_v.start:
-            moving = [k in dependent for k in range(mechanism.n_v)[at_v]]
-            spread = np.where([unit == "m" for unit in units], _size(mechanism), np.pi) * moving
-            q[1:, at_q] += rng.uniform(-1, 1, size=(STARTS - 1, len(units))) * spread
+            moves = [k in moving for k in range(mechanism.n_v)[at_v]]
+            spread = np.where([unit == "m" for unit in units], _size(mechanism), np.pi) * moves
+            q[1:, at_q] += rng.uniform(-1, 1, size=(count - 1, len(units))) * spread
         else:
-            q[1:, at_q] = joint.type.random(rng, *mechanism._range_of(joint), (STARTS - 1,))
+            q[1:, at_q] = joint.type.random(rng, *mechanism._range_of(joint), (count - 1,))
     return q
 
 
@@ -180,17 +180,21 @@ def _newton(follower: _Follower, q: np.ndarray) -> np.ndarray:
     return q[last < 1e-9]
 
 
-def _distinct(robot: RobotFunctions, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return one state per set of body poses, and how many of the states given have it."""
+def distinct(robot: RobotFunctions, q: np.ndarray, also: Collection[int] = ()) -> tuple[np.ndarray, np.ndarray]:
+    """Return one state per set of body poses, and how many of the states given have it.
+
+    Links without mass are no bodies, except for those numbered in `also`.
+    """
     if not len(q):
         return q, np.zeros(0, dtype=int)
     mechanism = robot.mechanism
     poses = np.asarray(robot.link_poses(q))
     # A link without mass between two axes of a universal joint is no body: it only says which coordinates are used.
-    heavy = [i for i, link in enumerate(mechanism.links) if link.inertia[0] > 0] or range(mechanism.n_links)
+    heavy = [i for i, link in enumerate(mechanism.links) if link.inertia[0] > 0 or i in also]
+    heavy = heavy or range(mechanism.n_links)
     parts = []
     for i in heavy:
-        line = _line_of_rod(mechanism, i)
+        line = None if i in also else _line_of_rod(mechanism, i)
         T = poses[:, i]
         parts.append(
             T[:, :3].reshape(len(q), -1) if line is None else (T[:, :3, :3] @ line + T[:, :3, 3:])[:, :, 0]
@@ -223,10 +227,21 @@ def _line_of_rod(mechanism: Mechanism, i: int) -> np.ndarray | None:
         return None
     joint = mechanism.joints[i - 1]
     above = mechanism.link_number(joint.parent)
-    two_hinges = joint.type.kind != "fixed" and above and not mechanism.links[above].inertia[0]
     at_the_point = not joint.T_joint_child[:3, 3].any()
-    universal = joint.type.kind in ("universal", "spherical") or two_hinges
+    universal = joint.type.kind in ("universal", "spherical") or _hangs_by_two_axes(mechanism, above, joint)
     return ends[0].T_link_frame[:3, 3:] if universal and at_the_point else None
+
+
+def _hangs_by_two_axes(mechanism: Mechanism, above: int, joint: Joint) -> bool:
+    """Return True if a hinge is on a link without mass whose own hinge's axis passes through its origin."""
+    if joint.type.kind not in HINGES or not above or mechanism.links[above].inertia[0]:
+        return False
+    first = mechanism.joints[above - 1]
+    if first.type.kind not in HINGES:
+        return False
+    p = (first.T_joint_child @ joint.T_parent_joint)[:3, 3]
+    across = np.cross(np.asarray(first.type.parameters()["axis"], dtype=float), p)
+    return bool(np.linalg.norm(across) < SAME * _size(mechanism))
 
 
 def _meets(follower: _Follower, q: np.ndarray) -> bool:

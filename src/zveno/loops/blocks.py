@@ -165,7 +165,13 @@ class States(NamedTuple):
     is_doubtful: bool
 
 
-def all_states(robot: RobotFunctions, q: np.ndarray, unknown: frozenset[str], open_by: float = 0.0) -> States:
+def all_states(
+    robot: RobotFunctions,
+    q: np.ndarray,
+    unknown: frozenset[str],
+    open_by: float = 0.0,
+    goals: Sequence[Edge] = (),
+) -> States:
     """Find all closed states with the known joints at their values in q (n_q,).
 
     Args:
@@ -173,6 +179,7 @@ def all_states(robot: RobotFunctions, q: np.ndarray, unknown: frozenset[str], op
         q: values of the known joints. The others are brought nearest to it where several coordinates are one pose.
         unknown: names of the other joints.
         open_by: largest mismatch of redundant rows that rounding of the file leaves, over the size of its loop.
+        goals: edges that close further loops, such as a frame's on its target; states meet them nearly.
 
     Raises:
         Unsolved: the loops do not reduce to blocks of one or two joints.
@@ -181,7 +188,7 @@ def all_states(robot: RobotFunctions, q: np.ndarray, unknown: frozenset[str], op
     if any(joint.mimic is not None and joint.mimic.joint in unknown for joint in mechanism.joints):
         raise Unsolved("joints that mimic others are among those to be found")
     size = float(scaled(mechanism).lengths.max())
-    search = _Search(mechanism, q, unknown, size, max(FITS, 10.0 * open_by))
+    search = _Search(mechanism, q, unknown, size, max(FITS, 10.0 * open_by), goals)
     states, bound = search.run()
     candidates = np.array(states).reshape(-1, mechanism.n_q)
     polished, closes = _polished(robot, candidates, unknown, max(1e-9, 10.0 * open_by))
@@ -214,13 +221,20 @@ def _polished(
 
 class _Search:
     def __init__(
-        self, mechanism: Mechanism, q: np.ndarray, unknown: frozenset[str], size: float, fits: float
+        self,
+        mechanism: Mechanism,
+        q: np.ndarray,
+        unknown: frozenset[str],
+        size: float,
+        fits: float,
+        goals: Sequence[Edge],
     ) -> None:
         self.mechanism, self.q, self.size, self.fits = mechanism, q, size, fits
         self.is_doubtful = False
         self.unknown = unknown
         self.edges = [_joint_edge(mechanism, i) for i in range(1, mechanism.n_links)]
         self.edges += [_loop_edge(mechanism, loop, q) for loop in mechanism.loops]
+        self.edges += goals
 
     def run(self) -> tuple[list[np.ndarray], int]:
         """Return states and the largest possible number of them."""
@@ -473,13 +487,23 @@ class _Search:
         self.is_doubtful |= bool(((off > 1e-9) & (off < NEARLY)).any())
         return [float(angle) for angle in np.angle(z[off < NEARLY])]
 
-    @staticmethod
-    def _is_rod(chain: Chain, state: Bodies, live: list[Edge], shared: list[PointLink]) -> bool:
-        """Return True if roots are coordinates of one pose of a rod: it hangs on by points at both ends."""
+    def _is_rod(self, chain: Chain, state: Bodies, live: list[Edge], shared: list[PointLink]) -> bool:
+        """Return True if roots are coordinates of one pose of a rod: it hangs on by points at both ends.
+
+        The two axes meet in one of these points, and nothing but a link without mass is between them.
+        """
+        if len(chain.axes) != 2 or not all(chain.turns):
+            return False
+        if chain.first is not None:
+            middle = [link for link, body in enumerate(state.body) if body == chain.first.bodies[1]]
+            second = chain.between[1][:3, 3], chain.between[1][:3, :3] @ chain.axes[1]
+            has_mass = any(self.mechanism.links[link].inertia[0] > 0 for link in middle)
+            if has_mass or _meeting((np.zeros(3), chain.axes[0]), second, self.size) is None:
+                return False
         names = {edge.name for edge in chain.edges} | set().union(*(link.edges for link in shared))
         around = [[edge for edge in live if end in state.ends(edge)] for end in chain.bodies]
         hangs = any(edge.type is not None and edge.type.kind == "spherical" for edges in around for edge in edges)
-        return len(chain.axes) == 2 and hangs and any({edge.name for edge in edges} <= names for edges in around)
+        return hangs and any({edge.name for edge in edges} <= names for edges in around)
 
     def _cost(self, values: dict[str, np.ndarray]) -> tuple[float, float]:
         """Return by how much limits are exceeded, and the distance from q."""

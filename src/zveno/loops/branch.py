@@ -54,7 +54,7 @@ class Scaled:
     def lengths(self) -> np.ndarray:
         """Size of the loop of every row in m, 1 for rotations, (m,)."""
         _, J = self.samples
-        turning = self._turning
+        turning = self.turning
         sizes, at = [], 0
         for loop in self.mechanism.loops:
             translations = [k for k, name in enumerate(loop.locked) if len(name) == 1]
@@ -65,7 +65,7 @@ class Scaled:
         return np.array(sizes)
 
     @cached_property
-    def _turning(self) -> np.ndarray:
+    def turning(self) -> np.ndarray:
         """Mask of the velocities in rad/s, (n_v,)."""
         return np.array([unit.startswith("rad") for unit in velocity_units(self.mechanism)], dtype=bool)
 

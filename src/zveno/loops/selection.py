@@ -98,6 +98,21 @@ def _selection(mechanism: Mechanism, q0: tuple[float, ...] | None) -> Selection:
     return _select(mechanism, q)
 
 
+def following(chosen: Selection, known: np.ndarray, movable: np.ndarray) -> np.ndarray:
+    """Choose velocities of `movable` (n_v,), a mask, that follow from those of the mask `known` along the branch.
+
+    Passive ones come first. Motors that do not follow either are left out: they have to be given, too.
+    """
+    scale = scaled(chosen.mechanism)
+    candidates = np.flatnonzero(movable & ~known)
+    matrices = scale.rows(closure_kernel(chosen.mechanism)(chosen.states)[1])[:, :, candidates]
+    driven = np.isin(candidates, chosen.mechanism.driven_velocities)
+    ranks = [int((s > GAP * max(1.0, s[0])).sum()) if s.size else 0 for s in np.linalg.svd(matrices)[1]]
+    rank = max(ranks, default=0)
+    at_rank = matrices[[r == rank for r in ranks]]
+    return candidates[_best([_dependent(A, driven, rank) for A in at_rank], at_rank)] if rank else candidates[:0]
+
+
 class Fault(NamedTuple):
     """Loop that does not close."""
 
