@@ -56,7 +56,7 @@ def mixed(seed: int) -> zveno.Robot:
 def test_no_second_derivative_exceeds_its_bound(seed, task):
     robot = mixed(seed)
     problem = problem_of(robot, task=task, limits=False)
-    K, rng, h = second_derivative(problem), np.random.default_rng(seed), 1e-3
+    K, rng, h = second_derivative(problem, problem.length), np.random.default_rng(seed), 1e-3
     q = rng.uniform(-1.0, 1.0, (200, problem.n))
     lanes = lanes_of(problem, robot.forward_kinematics(q))
     v = rng.normal(size=(200, problem.n))

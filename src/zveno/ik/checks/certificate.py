@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.ops import less_equal, maximum
 from ..ik_problem import IkProblem
 from ..pose_error import Chain
 from ..steps import Step
@@ -91,27 +92,38 @@ def row_class(problem: IkProblem, n_candidates: int) -> RowClass:
 def arm_numbers(problem: IkProblem) -> tuple[np.ndarray, np.ndarray]:
     """Return links and tool (s + 1, 12), lengths over `length`; and length, K, ε, and the error of a line."""
     links = np.stack([step.T_before[:3] for step in problem.steps] + [problem.T_last_frame[:3]])
-    base = np.linalg.norm(links[0, :, 3])
     links[0] = np.eye(3, 4)
     links[..., 3] /= problem.length
-    strokes = sum(1.0 for step in problem.steps if step.kind != "R")
-    reach = max(1.0, np.linalg.norm(links[..., 3], axis=1).sum() + base / problem.length + strokes)
-    numbers = np.array([problem.length, second_derivative(problem), ROUNDING * reach, LINE * reach])
+    K, reach = certificate_numbers(problem, problem.length)
+    numbers = np.array([problem.length, K, ROUNDING * reach, LINE * reach])
     return np.ascontiguousarray(links.reshape(-1, 12)), numbers
 
 
-def second_derivative(problem: IkProblem) -> float:
-    """Return K, a bound of |D²e[v, v]| over unit v, of slides that are within 1 of zero, in the chain's units."""
+def certificate_numbers(problem: IkProblem, length: float) -> np.ndarray:
+    """Return K, and what `ROUNDING` grows by, lengths over `length`; valid too where some joints are held."""
+    links = sum(float(np.linalg.norm(C[:3, 3])) for C in problem.constants)
+    strokes = sum(1.0 for step in problem.steps if step.kind != "R")
+    return np.array([second_derivative(problem, length), max(1.0, links / length + strokes)])
+
+
+def is_certified(K: Any, error: Any, least: Any) -> Any:
+    """Return True where Kantorovich's condition holds, with h = K error / σ² at most 1/4."""
+    least = maximum(0.0, least)
+    return less_equal(4.0 * K * error, least * least)
+
+
+def second_derivative(problem: IkProblem, length: float) -> float:
+    """Return K, a bound of |D²e[v, v]| over unit v, of slides that are within 1 of zero, lengths over `length`."""
     steps, n = problem.steps, problem.n
-    lengths = [float(np.linalg.norm(step.T_before[:3, 3])) / problem.length for step in steps[1:]]
-    lengths.append(float(np.linalg.norm(problem.T_last_frame[:3, 3])) / problem.length)
+    lengths = [float(np.linalg.norm(step.T_before[:3, 3])) / length for step in steps[1:]]
+    lengths.append(float(np.linalg.norm(problem.T_last_frame[:3, 3])) / length)
     A, rates = np.zeros((n, n)), np.zeros(n)
     for j, step in enumerate(steps):
         link = steps[j + 1].T_before if j + 1 < len(steps) else problem.T_last_frame
         # The part of its own link along an axis moves nothing.
-        lever = float(np.hypot(*link[:2, 3])) / problem.length
+        lever = float(np.hypot(*link[:2, 3])) / length
         lever += sum(lengths[j + 1 :]) + sum(1.0 for later in steps[j + 1 :] if later.kind != "R")
-        lever = 1.0 if step.kind == "P" else lever + abs(step.pitch) / problem.length
+        lever = 1.0 if step.kind == "P" else lever + abs(step.pitch) / length
         if step.kind != "P":
             rates[step.coordinate] += abs(step.factor)
         for i, before in enumerate(steps[: j + 1]):

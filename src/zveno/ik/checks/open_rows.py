@@ -46,7 +46,7 @@ from ...kernels.ops import (
 from ..ik_problem import TURN
 from ..pose_error import error
 from . import double_double as dd
-from .certificate import RowClass
+from .certificate import RowClass, is_certified
 from .judgement import EXACT, judge
 
 OPEN, FRAGILE, PRECISE, CERTIFIED, STRAIGHT = range(5)
@@ -322,8 +322,8 @@ def _bound(kind: RowClass, numbers: Any, x: Any) -> Any:
 
 
 def _holds(kind: RowClass, numbers: Any, x: Any, size: Any, least: Any) -> Any:
-    """Return True where Kantorovich's condition does, with h at most 1/4."""
-    return less_equal(4.0 * _bound(kind, numbers, x) * size, maximum(0.0, least) * maximum(0.0, least))
+    """Return True where the row is certified."""
+    return is_certified(_bound(kind, numbers, x), size, least)
 
 
 def is_doubtful(kind: RowClass, numbers: Any, best: Any, covered: Any) -> Any:

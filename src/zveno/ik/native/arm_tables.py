@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...kernels.compile import identity
+from ..checks.certificate import certificate_numbers
 from ..checks.judgement import orientable
 from ..closed_form.forms import Form
 from ..closed_form.other_forms import SlidingForm
@@ -35,6 +36,7 @@ class Numbers(NamedTuple):
         links: transforms between the joints, (n − 1, 3, 4), lengths over `length`.
         tool: C_n, (3, 4), lengths over `length`.
         length: of the arm, m.
+        certificate: K of the chain, and what rounding grows by: see `zveno.ik.checks.certificate`, (2,).
     """
 
     before: Any
@@ -47,6 +49,7 @@ class Numbers(NamedTuple):
     links: Any
     tool: Any
     length: Any
+    certificate: Any
 
 
 class JudgedClass(Protocol):
@@ -83,7 +86,7 @@ class JudgedClass(Protocol):
         ...
 
     def numbers(self, row: Any) -> Any:
-        """Return links, tool and length of an arm from its row of the table."""
+        """Return links, tool, length and certificate of an arm from its row of the table."""
         ...
 
 
@@ -143,7 +146,7 @@ class ArmClass:
     def shapes(self) -> Numbers:
         """Shapes of the numbers of an arm."""
         n, rigid, axes = self.n, (3, 4), (self.n, 3)
-        return Numbers(rigid, rigid, (), axes, axes, axes, rigid, (n - 1, 3, 4), rigid, ())
+        return Numbers(rigid, rigid, (), axes, axes, axes, rigid, (n - 1, 3, 4), rigid, (), (2,))
 
     def numbers(self, row: Any) -> Numbers:
         """Return the numbers of an arm from its row of the table."""
@@ -225,7 +228,7 @@ def arm_tables(problem: IkProblem, form: Form | SlidingForm, bounds: Bounds = DO
         end[:, 3] /= problem.length
     numbers = Numbers(
         *(before[:3], after[:3], scale, form.h, a, form.e, end, links),
-        *(problem.tool, problem.length),
+        *(problem.tool, problem.length, certificate_numbers(problem, problem.length)),
     )
     n_signs = _square_roots(form.function, form.options, form.h, a, form.e)
     of_class = ArmClass(form.function, form.options, backwards, problem.kinds, orientable(problem), n_signs, bounds)

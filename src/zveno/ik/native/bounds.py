@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..checks.distinct import SAME
+from ..checks.certificate import ROUNDING
 from ..checks.judgement import EXACT, SINGULAR, SLACK
 from ..closed_form.other_forms import EDGE, REACHED
 from ..targets import EXACT as RIGID
@@ -21,15 +21,11 @@ class Bounds(NamedTuple):
         closed: error of a pose from which on another step of Newton's is made.
         sharp: error of a pose up to which coordinates are as exact as can be.
         exact: error of a pose up to which a configuration is a solution.
-        singular: least singular value from which on a solution is regular.
+        rounding: error of a pose, lengths over `length` and radians, that rounding leaves of an arm of that length.
+        twins: least singular value from which on zeros of a polynomial are not taken for one.
         slack: distance to a limit, rad, within which a coordinate can be inside or outside of it.
         seam: distance to a whole turn's seam, rad, within which it can be on either side.
         steps: steps per radian in which first coordinates are compared.
-        half: how near the middle between two steps, in steps, a first coordinate can be nearer to either, at most.
-        blur: error of a pose, lengths over `length` and radians, that rounding leaves: over the least singular
-            value it is what a coordinate is uncertain by.
-        same: difference of coordinates, rad, from which on solutions are two.
-        tied: difference of marks from which on it is clear which is greater.
     """
 
     rigid: float
@@ -41,14 +37,11 @@ class Bounds(NamedTuple):
     closed: float
     sharp: float
     exact: float
-    singular: float
+    rounding: float
+    twins: float
     slack: float
     seam: float
     steps: float
-    half: float
-    blur: float
-    same: float
-    tied: float
 
 
 DOUBLE = Bounds(
@@ -61,14 +54,11 @@ DOUBLE = Bounds(
     closed=2e-14,
     sharp=4e-15,
     exact=EXACT,
-    singular=1.1 * SINGULAR,
+    rounding=ROUNDING,
+    twins=SINGULAR,
     slack=2.0 * SLACK,
     seam=1e-8,
     steps=1e6,
-    half=1e-4,
-    blur=1e-13,
-    same=2.0 * SAME,
-    tied=1e-8,
 )
 """For `double`. They leave room to those of `zveno.ik.checks`, so that nothing sure is decided otherwise there."""
 SINGLE = Bounds(
@@ -81,13 +71,10 @@ SINGLE = Bounds(
     closed=4e-6,
     sharp=1e-5,
     exact=1e-4,
-    singular=5e-3,
+    rounding=2e-7,
+    twins=5e-3,
     slack=1e-4,
     seam=1e-3,
     steps=1e2,
-    half=5e-2,
-    blur=1.0,
-    same=2e-3,
-    tied=1e-2,
 )
 """For `float`, whose numbers have seven digits, products of Jacobians four."""

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ...kernels.ops import less, less_equal, logical_and, logical_or
+from ..checks.judgement import N_KNOWN
 from ..closed_form.revolute_arms import OneBranch
 from ..six_revolute.equations import product
 from ..six_revolute.templates import FLIP
 from ..targets import place
 from .arm_tables import ArmClass
-from .verdicts import N_JUDGED
 
 
 def seen_from_arm(kind: ArmClass, row: Any, T: Any) -> Any:
@@ -46,4 +46,4 @@ def branch(kind: ArmClass, row: Any, signs: Any, displacement: Any) -> Any:
     for sine in more if kind.tells_sines else ():
         clear = logical_and(clear, less(kind.bounds.meeting, sine[0]))
     x = q[0][::-1] if kind.backwards else q[0]
-    return x, np.array([exists, clear]), exists, np.zeros(kind.n + N_JUDGED)
+    return x, np.array([exists, clear]), exists, np.zeros(kind.n + N_KNOWN)

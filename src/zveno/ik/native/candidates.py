@@ -9,8 +9,9 @@ import numpy as np
 
 from ...kernels.builder import Builder, Rows
 from ...kernels.ops import less, logical_and, logical_not
+from ..checks.judgement import N_KNOWN
 from .arm_tables import JudgedClass
-from .verdicts import N_JUDGED, N_KEYS, N_ROW, NOT_A_NUMBER, concluded, judged, newton_step
+from .verdicts import N_KEYS, N_ROW, NOT_A_NUMBER, concluded, judged, newton_step
 
 
 def judged_candidates(
@@ -39,7 +40,7 @@ def judged_candidates(
         in_doubt: True to list what was found even where there may be others.
     """
     rows, keys = program.scratch("rows", kind.n_branches, N_ROW), program.scratch("keys", kind.n_branches, N_KEYS)
-    widths = (("x", kind.n), ("again", 1), ("there", 1), ("edges", 2), ("verdict", kind.n + N_JUDGED))
+    widths = (("x", kind.n), ("again", 1), ("there", 1), ("edges", 2), ("verdict", kind.n + N_KNOWN))
     x, again, is_there, edges, verdict = (program.scratch(name, 1, width) for name, width in widths)
     place = program.table("place", numbered(kind.n_branches))
     with program.each(kind.n_branches) as i:
@@ -53,7 +54,7 @@ def judged_candidates(
                     partial(judged, kind), numbers[0], limits[0], x[0], target[0]
                 )
             rows[i], keys[i] = program.step(
-                partial(concluded, kind), numbers[0], limits[0], edges[0], rigid[0], verdict[0]
+                partial(concluded, kind, kind.bounds.twins), numbers[0], limits[0], edges[0], rigid[0], verdict[0]
             )
     return rows, keys
 
@@ -77,7 +78,7 @@ def no_candidates(doubt: Any) -> Any:
 def nothing(in_doubt: bool, rigid: Any, state: Any, place: Any) -> Any:
     """Return an empty row, its keys with the certainty of the candidates, and a flag: `place` is a candidate's."""
     sure = logical_and(rigid[0], logical_not(state[1]))
-    keys = np.array([0.0, 0.0, 0.0, sure, 0.0, rigid[0], 0.0, 0.0])
+    keys = np.array([0.0, 0.0, 0.0, sure, 0.0, rigid[0], 0.0])
     return (
         np.array([NOT_A_NUMBER] * N_ROW),
         keys,
@@ -89,4 +90,4 @@ def begun(kind: JudgedClass, row: Any, candidate: Any, target: Any) -> Any:
     """Return a candidate, which certainly exists, after a Newton step, which is usually needed and cheaper than
     an evaluation; that it must be evaluated, and its evaluation until then."""
     x = np.array(newton_step(kind, row, candidate, target))
-    return x, np.array([1.0, 1.0]), 1.0, np.zeros(len(candidate) + N_JUDGED)
+    return x, np.array([1.0, 1.0]), 1.0, np.zeros(len(candidate) + N_KNOWN)

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...kernels.builder import Builder, Rows
 from ...kernels.ops import cos, less, less_equal, logical_and, sin, where
+from ..checks.certificate import certificate_numbers
 from ..closed_form.forms import Form
 from ..closed_form.subproblems import cross
 from ..ik_problem import IkProblem
@@ -143,6 +144,7 @@ def _ends_and_links(problem: IkProblem, k: int, angle: float, length: float) -> 
         "after": rigid_inverse(constants[-1])[:3],
         "links": links,
         "tool": tool,
+        "certificate": certificate_numbers(problem, length),
     }
 
 

@@ -15,10 +15,11 @@ from typing import Any
 
 from ...kernels.builder import Builder, Part, Rows, Value
 from ...kernels.program import Lane, Variable
+from ..checks.judgement import N_KNOWN
 from .arm_tables import ArmTables, JudgedClass, Tables
 from .branches import branch, seen_from_arm
 from .held_joint import HeldJoint, arm_input, with_joint
-from .verdicts import N_JUDGED, N_KEYS, N_ROW, concluded, judged, ranked, told
+from .verdicts import N_KEYS, N_ROW, concluded, judged, ranked, told
 
 MOST_STEPS = 4
 """Newton steps at most; a closed form needs one, and only near singularities."""
@@ -47,7 +48,7 @@ def _branch_solver(
     kind, n = arm.of_class, arm.of_class.n
     target, displacement = program.scratch("target", 1, 12), program.scratch("displacement", 1, 12)
     x, again = program.scratch("x", 1, n), program.scratch("again", 1, 1)
-    edges, verdict = program.scratch("edges", 1, 2), program.scratch("verdict", 1, n + N_JUDGED)
+    edges, verdict = program.scratch("edges", 1, 2), program.scratch("verdict", 1, n + N_KNOWN)
     rigid = program.scratch("rigid", 1, 1)
 
     def seen(T: Rows) -> None:
@@ -59,7 +60,7 @@ def _branch_solver(
         )
         with program.repeat_while(again, MOST_STEPS):
             verdict[0], x[0], again[0] = program.step(partial(judged, kind), numbers[0], limits[0], x[0], target[0])
-        return program.step(partial(concluded, kind), numbers[0], limits[0], edges[0], rigid[0], verdict[0])
+        return program.step(partial(concluded, kind, 0.0), numbers[0], limits[0], edges[0], rigid[0], verdict[0])
 
     return seen, solve
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from ...kernels.ops import abs as absolute
 from ...kernels.ops import (
-    cos,
     equal,
     floor,
     less,
@@ -21,25 +20,19 @@ from ...kernels.ops import (
     sign,
     where,
 )
-from ..checks.judgement import FLOOR, N_KNOWN, judge, spread_of_marks
+from ..checks.certificate import is_certified
+from ..checks.judgement import FLOOR, judge, spread_of_marks
 from ..ik_problem import TURN
 from ..newton import damped_step
-from ..pose_error import Chain
 from ..pose_error import error as pose_error
 from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
 from .arm_tables import JudgedClass, chain_of
 
 N_ROW = 8
 """Numbers of a row of the answer: q, residual and condition."""
-N_KEYS = 8
-N_JUDGED = N_KNOWN + 1
-"""Numbers of a judgement beside coordinates: those of `judge`, and a second mark."""
-NEARLY_SINGULAR = 1e-3
-"""Smallest singular value above which coordinates are as exact as rounding lets them be."""
-SHARP = 1e-10
-"""A miss up to `SHARP` times the smallest singular value, or to rounding, leaves coordinates as exact as can be."""
-ROOM = 16.0
-"""Factor from the pose error to the uncertainty of coordinates: another solver leaves another error."""
+N_KEYS = 7
+SHARP = 1e-10, 1e-13
+"""A miss up to this share of the smallest singular value, and up to this, leaves coordinates as exact as can be."""
 NO_POSE = -1.0
 """Status code for an input that is not a rigid transform."""
 NOT_A_NUMBER = float("nan")
@@ -57,7 +50,7 @@ def judged(kind: JudgedClass, row: Any, limits: Any, x: Any, target: Any) -> Any
     miss, least = verdict[kind.n + 4], verdict[kind.n + 6]
     open_loop = less(minimum(kind.bounds.closed, _sharp(kind, least)), miss)
     moved = np.array([where(open_loop, v - d, v) for v, d in zip(x, step, strict=True)])
-    return np.array([*verdict, second_mark(chain, verdict)]), moved, open_loop
+    return verdict, moved, open_loop
 
 
 def newton_step(kind: JudgedClass, row: Any, x: Any, target: Any) -> Any:
@@ -68,45 +61,39 @@ def newton_step(kind: JudgedClass, row: Any, x: Any, target: Any) -> Any:
     return x - damped_step(at.J, at.e, FLOOR)
 
 
-def second_mark(chain: Chain, x: Any) -> Any:
-    """Return a mark like `zveno.ik.checks.judgement.mark`, independent of it: one pair in a thousand is equal.
-
-    Configurations that differ by no more than t in every coordinate have second marks that differ by no more than
-    t times `spread_of_second_marks`; the cosines are those of the walk along the chain.
-    """
-    parts = [cos(x[k]) if chain.turning[k] else x[k] for k in range(chain.n)]
-    return sum(weight * part for weight, part in zip(_weights(chain.n), parts, strict=True))
-
-
-def spread_of_second_marks(n: int) -> float:
-    """Return the bound on the difference of two second marks of n coordinates, for a greatest difference of 1."""
-    return sum(_weights(n))
-
-
-def _weights(n: int) -> list[float]:
-    return [1.0 + (n - k + 0.3) ** 0.5 for k in range(n)]
-
-
 def _sharp(kind: JudgedClass, least: Any) -> Any:
     """Return the pose error up to which coordinates are as exact as can be, for a smallest singular value."""
-    return maximum(SHARP * minimum(least, NEARLY_SINGULAR), kind.bounds.sharp)
+    share, most = SHARP
+    return maximum(minimum(share * least, most), kind.bounds.sharp)
 
 
-def concluded(kind: JudgedClass, row: Any, limits: Any, edges: Any, rigid: Any, verdict: Any) -> Any:
+def certified(kind: JudgedClass, arm: Any, x: Any, error: Any, least: Any) -> tuple[Any, Any]:
+    """Return whether Kantorovich's theorem certifies x, and how far the root that it proves is at most."""
+    K, reach = arm.certificate
+    further = [maximum(0.0, absolute(x[k]) - 1.0) for k in range(kind.n) if kind.kinds[k] != "R"]
+    error = error + kind.bounds.rounding * reach
+    holds = is_certified(K + float(kind.n) * sum(further), error, least)
+    return holds, 2.0 * error / maximum(least, 1e-30)
+
+
+def concluded(kind: JudgedClass, twins: float, row: Any, limits: Any, edges: Any, rigid: Any, verdict: Any) -> Any:
     """Return a row of the answer, and its keys.
 
-    Keys are: the first coordinate in steps of 1e-6, not rounded; the mark; 0 if there is no solution, 1 if limits
-    exclude it and 2 if not; whether that is certain; the sign of det J; whether the pose is rigid; the second
-    mark; and how near the middle between two steps, in steps, the first coordinate can be nearer to either.
+    Keys are: the first coordinate in whole steps; the mark; 0 if there is no solution, 1 if limits exclude it and 2
+    if not; whether that is certain; the sign of det J; whether the pose is rigid; and how far the root is at most.
+    Below the singular value `twins` another root may have been taken for the same.
     """
     arm, n, bounds = kind.numbers(row), kind.n, kind.bounds
     x, middle = verdict[:n], limits[2 * n :]
-    over, metres, radians, residual, miss, condition, least, mark, determinant, second = verdict[n:]
+    over, metres, radians, residual, miss, condition, least, mark, determinant = verdict[n:]
     exists, clear = edges
     seam: Any = 0.0
     for k in _turning(kind):
         seam = maximum(seam, absolute(x[k] - middle[k]))
-    regular = logical_and(less(bounds.singular, least), less_equal(miss, _sharp(kind, least)))
+    is_root, off = certified(kind, arm, x, metres * (1.0 / arm.length) + radians, least)
+    regular = logical_and(is_root, less_equal(miss, _sharp(kind, least)))
+    if twins:
+        regular = logical_and(regular, less(twins, least))
     # So far outside that at the limit the pose is missed: what moves it less could count as a solution there.
     clear_of_limits = less(bounds.slack, absolute(over) * minimum(1.0, least))
     clear_of_seams = less(seam, 0.5 * TURN - bounds.seam)
@@ -116,19 +103,15 @@ def concluded(kind: JudgedClass, row: Any, limits: Any, edges: Any, rigid: Any, 
     q = [value if kind.kinds[k] == "R" else value * arm.length for k, value in enumerate(x)]
     answer = [where(inside, value, NOT_A_NUMBER) for value in (*q, residual, condition)]
     turned_round = where(exists, sign(determinant), 0.0) if kind.oriented else 0.0
-    error = bounds.blur + ROOM * (metres * (1.0 / arm.length) + radians)
-    half = minimum(bounds.half, bounds.steps * error / maximum(least, bounds.singular))
-    keys = [x[0] * bounds.steps, mark, exists + inside, logical_and(sure, rigid[0]), turned_round, rigid[0]]
-    return np.array([*answer, *[NOT_A_NUMBER] * (N_ROW - len(answer))]), np.array([*keys, second, half])
+    first = floor(x[0] * bounds.steps + 0.5)
+    keys = [first, mark, exists + inside, logical_and(sure, rigid[0]), turned_round, rigid[0], off]
+    return np.array([*answer, *[NOT_A_NUMBER] * (N_ROW - len(answer))]), np.array(keys)
 
 
 def ranked(kind: JudgedClass, keys: Any) -> Any:
     """Return the places of rows in the answer, and its last row."""
-    steps, mark, state, sure, signs, rigid, second, half = keys.reshape(kind.n_branches, N_KEYS).T
-    first = np.array([floor(step + 0.5) for step in steps])
-    between = [less(0.5 - width, absolute(a - b)) for a, b, width in zip(steps, first, half, strict=True)]
-    same, tied = kind.bounds.same, kind.bounds.tied
-    apart, second_apart = same * spread_of_marks(kind.n), same * spread_of_second_marks(kind.n)
+    first, mark, state, sure, signs, rigid, off = keys.reshape(kind.n_branches, N_KEYS).T
+    spread = spread_of_marks(kind.n)
     ranks = [0.0] * kind.n_branches
     every: Any = 1.0
     count: Any = 0.0
@@ -140,18 +123,8 @@ def ranked(kind: JudgedClass, keys: Any) -> Any:
         every = logical_and(every, sure[i])
         for j in range(i):
             both = logical_and(exists, less(0.5, state[j]))
-            turned = absolute(steps[i] - steps[j])
-            if kind.kinds[0] == "R":
-                turned = minimum(turned, TURN * kind.bounds.steps - turned)
-            off = absolute(mark[i] - mark[j])
-            different = logical_or(less(apart, off), less(same * kind.bounds.steps, turned))
-            different = logical_or(different, less(second_apart, absolute(second[i] - second[j])))
+            different = less(spread * (off[i] + off[j]), absolute(mark[i] - mark[j]))
             every = logical_and(every, logical_or(logical_not(both), different))
-            # Values that can be rounded either way must not decide the order.
-            step = absolute(first[i] - first[j])
-            near = logical_and(logical_or(between[i], between[j]), less(step, 1.5))
-            near = logical_or(near, logical_and(less(off, tied), less(step, 0.5)))
-            every = logical_and(every, logical_not(logical_and(both, near)))
             before = logical_or(
                 less(first[j], first[i]), logical_and(equal(first[j], first[i]), less(mark[j], mark[i]))
             )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...checks.certificate import certificate_numbers
 from ...checks.judgement import orientable
 from ...closed_form.other_forms import PointsForm, WristForm
 from ...ik_problem import IkProblem
@@ -29,6 +30,7 @@ class Numbers(NamedTuple):
         links: transforms between the joints, (n − 1, 3, 4), lengths over `length`.
         tool: C_n, (3, 4), lengths over `length`.
         length: of the arm, m.
+        certificate: K of the chain, and what rounding grows by: see `zveno.ik.checks.certificate`, (2,).
         scale, origin, h, a, start: of the closed form, see `zveno.ik.closed_form.point_forms.PointForm`.
         units: factors from its coordinates to chain units, (3,).
         after: pose of the last link with all coordinates zero in the frame, (3, 4); of a wrist, else empty.
@@ -40,6 +42,7 @@ class Numbers(NamedTuple):
     links: Any
     tool: Any
     length: Any
+    certificate: Any
     scale: Any
     origin: Any
     h: Any
@@ -101,7 +104,7 @@ class PointsClass:
         rigid, three, square = (3, 4), (3,), (3, 3)
         wrist = (rigid, three, (6, 3), (6, 3)) if self.has_wrist else ((0,),) * 4
         return Numbers(
-            *(rigid, (self.n - 1, 3, 4), rigid, ()),
+            *(rigid, (self.n - 1, 3, 4), rigid, (), (2,)),
             *((), three, square, square, three, three, *wrist),
         )
 
@@ -128,6 +131,7 @@ def points_tables(problem: IkProblem, form: PointsForm | WristForm, bounds: Boun
         wrist = (after @ form.end_inverse)[:3], region.start / region.scale + region.origin, form.h, form.e
     numbers = Numbers(
         *(before[:3], links_between(problem), problem.tool, problem.length),
+        certificate_numbers(problem, problem.length),
         *(region.scale, region.origin, region.h, region.a, region.start, region.units / problem.units[:N_REGION]),
         *wrist,
     )

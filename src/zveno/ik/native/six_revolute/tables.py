@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...checks.certificate import certificate_numbers
 from ...checks.judgement import orientable
 from ...ik_problem import IkProblem
 from ...six_revolute.arm import N_EQUATIONS, Arm
@@ -30,6 +31,7 @@ class Numbers(NamedTuple):
         links: transforms between the joints, (5, 3, 4), lengths over `length`.
         tool: C_6, (3, 4), lengths over `length`.
         length: of the arm, m.
+        certificate: K of the chain, and what rounding grows by: see `zveno.ik.checks.certificate`, (2,).
         scale: factor of lengths in the elimination.
         cut: M0 … M5 of the template, (6, 3, 4), lengths times `scale`.
         at, backwards, scan: place of the target, flag of a loop walked backwards, index of the scan angle.
@@ -44,6 +46,7 @@ class Numbers(NamedTuple):
     links: Any
     tool: Any
     length: Any
+    certificate: Any
     scale: Any
     cut: Any
     at: Any
@@ -96,7 +99,7 @@ class SixRevoluteClass:
         """Shapes of the numbers of an arm."""
         rigid, angles, n = (3, 4), (N_JOINTS,), N_EQUATIONS if self.left and not self.turning_link else 0
         return Numbers(
-            *(rigid, rigid, (N_JOINTS - 1, 3, 4), rigid, ()),
+            *(rigid, rigid, (N_JOINTS - 1, 3, 4), rigid, (), (2,)),
             *((), (N_JOINTS, 3, 4), (), (), (), angles, (N_JOINTS, N_JOINTS), (n, N_FEATURES), (n,)),
         )
 
@@ -171,7 +174,8 @@ def six_revolute_tables(
     else:
         features = eliminated.constants[0]
     numbers = Numbers(
-        *(before[:3], after[:3], links_between(problem), problem.tool, problem.length, arm.scale),
+        *(before[:3], after[:3], links_between(problem), problem.tool, problem.length),
+        *(certificate_numbers(problem, problem.length), arm.scale),
         *(template.links[:, :3], template.target_at, float(template.backwards), template.scan),
         *(template.offsets, order, annihilator, constant),
     )
