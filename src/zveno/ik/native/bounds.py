@@ -15,7 +15,8 @@ class Bounds(NamedTuple):
 
     Attributes:
         rigid: largest deviation of a pose from a rigid transform.
-        real, absent: margins above which a branch certainly exists, and below which it certainly does not.
+        real, absent: margins above which a branch exists if its row is certified, and below which it certainly does
+            not: roots of order four move by the root of what rounding moves double ones by.
         reached, missed: squared errors below which a branch certainly reaches the pose, and above which not.
         meeting: gaps from which on branches do not meet, and squared sines from which on no axes line up.
         closed: error of a pose from which on another step of Newton's is made.
@@ -46,11 +47,11 @@ class Bounds(NamedTuple):
 
 DOUBLE = Bounds(
     rigid=RIGID,
-    real=0.1 * EDGE,
+    real=1e-12,
     absent=-2.0 * EDGE,
     reached=1e-4 * REACHED,
     missed=1e6 * REACHED,
-    meeting=1e-10,
+    meeting=1e-13,
     closed=2e-14,
     sharp=4e-15,
     exact=EXACT,
@@ -60,7 +61,7 @@ DOUBLE = Bounds(
     seam=1e-8,
     steps=1e6,
 )
-"""For `double`. They leave room to those of `zveno.ik.checks`, so that nothing sure is decided otherwise there."""
+"""For `double`."""
 SINGLE = Bounds(
     rigid=1e-5,
     real=1e-5,
