@@ -12,8 +12,8 @@ import zveno
 from zveno.algorithms.factors import BodyFactors, MassFactors
 from zveno.io.write import write_model
 from zveno.simulation import RK4, BallJoint, constrained_dynamics
+from zveno.simulation._equations import Equations
 from zveno.simulation.constraints import LoopClosure
-from zveno.simulation.equations import Equations
 from zveno.simulation.simulate import simulate
 
 from .timing import Row
@@ -66,9 +66,9 @@ def rollouts(n: int = 4096, steps: int = 200, repeats: int = 3) -> Row:
             pool.rollout(model, data, start, nstep=steps, state=kept)
 
     equations = Equations(robot)
-    from zveno.simulation.rates import Rates
-    from zveno.simulation.rollout import Stretch
-    from zveno.simulation.rollout import rollout as ours_rollout
+    from zveno.simulation._rates import Rates
+    from zveno.simulation._rk4 import Stretch
+    from zveno.simulation._rk4 import rollout as ours_rollout
 
     y0, rates = equations.state(q, np.zeros_like(q)), Rates(equations, None)
     ours_kept = np.zeros((n, steps + 1, y0.shape[-1]))

@@ -22,8 +22,7 @@ from zveno.simulation import (
     Weld,
 )
 from zveno.simulation.constraints import LoopClosure
-from zveno.simulation.dynamics import equations_of
-from zveno.simulation.dynamics_derivatives import constrained_dynamics_derivatives, derivatives_and_inputs
+from zveno.simulation.dynamics import constrained_dynamics_derivatives, derivatives_and_inputs, equations_of
 
 TIGHT = 1e-9
 """Two ways to the same numbers through a linear system, whose condition takes some digits."""

@@ -29,9 +29,8 @@ from zveno.simulation import (
     Weld,
     constrained_dynamics,
 )
+from zveno.simulation._equations import Equations, cheaper_factors, operations
 from zveno.simulation.constraints import LoopClosure
-from zveno.simulation.equations import Equations
-from zveno.simulation.factoring import cheaper_factors, operations
 
 KINDS = ("revolute", "prismatic", "spherical", "free", "helical", "universal", "planar")
 

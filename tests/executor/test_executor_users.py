@@ -14,13 +14,13 @@ from zveno import scanning
 from zveno.calibration import accuracy
 from zveno.errors import ZvenoError
 from zveno.ik.maps import pieces
-from zveno.simulation import batch_runs
+from zveno.simulation.trajectory import PER_RUN
 
 PUMA = zveno.load("puma560")
 POSES = PUMA.forward_kinematics(PUMA.random(50, 0)).reshape(5, 10, 4, 4)
 STATES = PUMA.random(12, 1).reshape(3, 4, 6)
 SOLVED = ("q", "count", "codes", "residual", "condition", "nearest", "distance", "target")
-MOVED = ("t", *batch_runs.PER_RUN)
+MOVED = ("t", *PER_RUN)
 MAPPED = ("reached", "undecided", "solutions", "condition")
 CELLS = ("index", "number", "before", "after", "worst_before", "worst_after")
 GRID = scanning.Grid.by_count([-1.0, -1.0], [1.0, 1.0], 40, ends=True)

@@ -7,10 +7,10 @@ import zveno
 from mechanisms import KINDS, random_mechanism, random_state
 from zveno.mechanism import Joint, Limits, Link, Revolute, assemble
 from zveno.simulation import PD, ServoDrive, Traced, Weld
-from zveno.simulation.batch_runs import PER_RUN
-from zveno.simulation.controllers import as_control
-from zveno.simulation.equations import Equations
-from zveno.simulation.rates import Rates
+from zveno.simulation._equations import Equations
+from zveno.simulation._rates import Rates
+from zveno.simulation.control import as_control
+from zveno.simulation.trajectory import PER_RUN
 from zveno.spatial import inertia
 
 COMPILED = ["revolute", "spherical", "free", "controlled", "driven", "held", "of time"]

@@ -5,9 +5,9 @@ import pytest
 
 from mechanisms import random_mechanism, relative_error
 from zveno.robot import Robot
-from zveno.simulation import BallJoint, Distance, PointOnPlane, Weld, _large_trees, constrained_dynamics
-from zveno.simulation.dynamics import equations_of
-from zveno.simulation.redundancy import named
+from zveno.simulation import BallJoint, Distance, PointOnPlane, Weld, constrained_dynamics
+from zveno.simulation._redundancy import named
+from zveno.simulation.dynamics import equations_of, large_tree_rows, solve_large_tree
 
 KINDS = ("revolute", "prismatic", "spherical", "free", "helical", "universal", "planar")
 
@@ -31,7 +31,7 @@ def test_composed_equals_the_kernel(seed):
     constraints = constraints_of(robot)
     expected = constrained_dynamics(robot, q, v, tau, constraints, stabilization=3.0)
     equations = equations_of(robot, tuple(constraints), False)[0]
-    solved = _large_trees.solve(robot, q, v, tau, equations.constraints, 0.0, 3.0, False)
+    solved = solve_large_tree(robot, q, v, tau, equations.constraints, 0.0, 3.0, False)
     assert relative_error(solved.a, expected.a) < 1e-9
     assert relative_error(solved.reactions, expected.reactions) < 1e-9
     np.testing.assert_allclose(solved.value, expected.violation, atol=1e-12)
@@ -45,7 +45,7 @@ def test_equations_of_motion_hold_for_many_bodies():
     q, v, tau = states(robot, 2, 5)
     constraints = constraints_of(robot)
     motion = constrained_dynamics(robot, q, v, tau, constraints)
-    rows = [_large_trees.rows_at(robot, *state, constraints, 0.0) for state in zip(q, v, strict=True)]
+    rows = [large_tree_rows(robot, *state, constraints, 0.0) for state in zip(q, v, strict=True)]
     J, bias = (np.array([part[k] for part in rows]) for k in (1, 3))
     pull = (np.swapaxes(J, -1, -2) @ motion.reactions[..., None])[..., 0]
     assert relative_error(robot.inverse_dynamics(q, v, motion.a), tau + pull) < 1e-10

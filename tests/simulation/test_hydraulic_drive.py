@@ -13,8 +13,8 @@ from zveno import simulation
 from zveno.errors import ZvenoError
 from zveno.mechanism import Helical, Joint, Prismatic, Revolute
 from zveno.simulation import DOP853, PD, RK4, HydraulicDrive, HydraulicSupply, PivotLever, Traced
-from zveno.simulation.controllers import as_control
-from zveno.simulation.equations import Equations
+from zveno.simulation._equations import Equations
+from zveno.simulation.control import as_control
 from zveno.simulation.simulate import simulate
 from zveno.simulation.start import initial_state
 

@@ -8,7 +8,7 @@ import pytest
 from hydraulic_machines import CYLINDER, MASS, PRESSURE, VALVE, drive_of, slides, started_at
 
 from zveno.simulation import DOP853, Event, HydraulicSupply, Traced
-from zveno.simulation.hydraulics.flows import capacity
+from zveno.simulation.hydraulics.drive import capacity
 from zveno.simulation.simulate import simulate
 
 FORMULA = 1e-3

@@ -12,7 +12,7 @@ from zveno.kernels import ops as math
 from zveno.kernels.compile import compiled_program
 from zveno.kernels.trace import trace
 from zveno.simulation import DOP853, HydraulicDrive, HydraulicSupply, ServoDrive, ServoValve, TimeStepping, Traced
-from zveno.simulation.hydraulics.implicit import spool_step
+from zveno.simulation.hydraulics.drive import spool_step
 from zveno.simulation.simulate import simulate
 
 

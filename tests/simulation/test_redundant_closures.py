@@ -14,10 +14,10 @@ from zveno.simulation import (
     RK4,
     BallJoint,
     TimeStepping,
+    _layout,
     constrained_dynamics,
     constrained_dynamics_derivatives,
     evaluate_constraints,
-    layout,
 )
 from zveno.simulation.simulate import simulate
 
@@ -79,7 +79,7 @@ def test_a_row_that_is_only_checked_and_does_not_follow_is_solved_after_all(monk
     v, tau = closed_state(robot, q, 5)
     right = constrained_dynamics(robot, q, v, tau, [])
     wrong = SimpleNamespace(checked=np.array([1]), gap=0.0)
-    monkeypatch.setattr(layout, "selection", lambda mechanism: wrong)
+    monkeypatch.setattr(_layout, "selection", lambda mechanism: wrong)
     again = constrained_dynamics(carried_four_bar(5, ENOUGH)[0], q, v, tau, [])
     assert relative_error(again.a, right.a) < SAME
     assert again.status == "solved"

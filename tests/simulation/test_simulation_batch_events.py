@@ -11,7 +11,7 @@ import zveno
 from mechanisms import random_mechanism, random_state
 from zveno import ZvenoError
 from zveno.kernels import ops as zm
-from zveno.simulation import PD, RK4, BallJoint, Event, ServoDrive, Traced, Weld, rollout
+from zveno.simulation import PD, RK4, BallJoint, Event, ServoDrive, Traced, Weld, _rk4
 from zveno.simulation.simulate import simulate
 
 SAME = 1e-9
@@ -25,9 +25,9 @@ EVENTS = [
 
 
 @pytest.mark.parametrize("sample", [None, 0.0137])
-@pytest.mark.parametrize("at_once", [rollout.NUMBERS_AT_ONCE, 400])
+@pytest.mark.parametrize("at_once", [_rk4.NUMBERS_AT_ONCE, 400])
 def test_events_of_a_batch_are_those_of_its_runs(sample, at_once, monkeypatch):
-    monkeypatch.setattr(rollout, "NUMBERS_AT_ONCE", at_once)
+    monkeypatch.setattr(_rk4, "NUMBERS_AT_ONCE", at_once)
     robot = zveno.load("chain(2)")
     q0 = np.random.default_rng(0).normal(size=(2, 3, 2))
     options = {"duration": 2.0, "integrator": RK4(2e-3), "sample_time": sample}

@@ -23,7 +23,7 @@ from zveno.simulation import (
     constrained_dynamics,
     evaluate_constraints,
 )
-from zveno.simulation.equations import Equations
+from zveno.simulation._equations import Equations
 from zveno.simulation.simulate import simulate
 from zveno.spatial import inertia
 from zveno.spatial.transforms import transform

@@ -8,7 +8,7 @@ from mechanisms import relative_error
 from zveno.errors import ModelError, ShapeError, ZvenoError
 from zveno.kernels import ops as zm
 from zveno.simulation import DOP853, PD, ComputedTorque, Recorded, ServoDrive
-from zveno.simulation.controllers import as_control
+from zveno.simulation.control import as_control
 from zveno.simulation.drives import ServoDrive as Drive
 from zveno.simulation.simulate import simulate
 

@@ -6,9 +6,9 @@ from runs import COMPILED, assert_same_run, equations_of, limited_pendulum
 from scipy.integrate import DOP853 as Solver
 
 import zveno
-from zveno.simulation import DOP853, Event, Traced, dop853_stepper
-from zveno.simulation.dop853_stepper import Dop853
-from zveno.simulation.rates import Rates
+from zveno.simulation import DOP853, Event, Traced, _dop853
+from zveno.simulation._dop853 import Dop853
+from zveno.simulation._rates import Rates
 from zveno.simulation.simulate import simulate
 
 RTOL, ATOL = 1e-6, 1e-9
@@ -108,7 +108,7 @@ def test_runs_are_those_of_scipy(name, monkeypatch):
 def test_how_many_steps_a_call_takes_changes_no_bit(monkeypatch):
     robot, options = zveno.load("chain(3)"), {"duration": 2.0, "integrator": DOP853(1e-9)}
     together = simulate(robot, [0.5, 0.1, -0.4], **options)
-    monkeypatch.setattr(dop853_stepper, "BLOCKS", (1,))
+    monkeypatch.setattr(_dop853, "BLOCKS", (1,))
     alone = simulate(robot, [0.5, 0.1, -0.4], **options)
     assert np.array_equal(together.q, alone.q)
     assert together.n_steps == alone.n_steps > 64

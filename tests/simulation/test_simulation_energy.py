@@ -5,7 +5,7 @@ import pytest
 from runs import limited_pendulum
 
 import zveno
-from zveno.simulation import DOP853, RK4, Event, statuses
+from zveno.simulation import DOP853, RK4, Event, _statuses
 from zveno.simulation.simulate import simulate
 
 
@@ -45,7 +45,7 @@ def test_a_run_whose_energy_comes_from_nowhere_is_not_finished(monkeypatch):
     assert not run.finished
     assert run.status == "energy error"
     assert "energy is off by" in run.reason
-    monkeypatch.setattr(statuses, "LARGEST_IMBALANCE", np.inf)
+    monkeypatch.setattr(_statuses, "LARGEST_IMBALANCE", np.inf)
     assert simulate(robot, [1.0], **options).finished
 
 

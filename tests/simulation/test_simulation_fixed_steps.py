@@ -6,10 +6,10 @@ from runs import COMPILED, assert_same_run, equations_of
 
 import zveno
 from zveno.kernels import _host as host
-from zveno.simulation import RK4, Event, Traced, rollout
-from zveno.simulation.equations import Equations
+from zveno.simulation import RK4, Event, Traced, _rk4
+from zveno.simulation._equations import Equations
+from zveno.simulation._rates import Rates
 from zveno.simulation.integrators import rk4_step
-from zveno.simulation.rates import Rates
 from zveno.simulation.simulate import simulate
 
 ROUNDING = 1e-11
@@ -48,7 +48,7 @@ def test_few_operations_in_a_call_change_nothing(monkeypatch):
     robot = zveno.load("puma560")
     options = {"duration": 0.05, "integrator": RK4(1e-3), "sample_time": 0.025}
     whole = simulate(robot, np.zeros(6), **options)
-    monkeypatch.setattr(rollout, "OPERATIONS_PER_CALL", 1.0)
+    monkeypatch.setattr(_rk4, "OPERATIONS_PER_CALL", 1.0)
     seen = []
     parts = simulate(robot, np.zeros(6), progress=lambda done, total: seen.append(done), **options)
     assert np.array_equal(whole.q, parts.q)
@@ -58,7 +58,7 @@ def test_few_operations_in_a_call_change_nothing(monkeypatch):
 def stepwise(monkeypatch, *arguments, **options):
     """A run in which every call takes one step."""
     with monkeypatch.context() as patch:
-        patch.setattr(rollout, "NUMBERS_AT_ONCE", 1)
+        patch.setattr(_rk4, "NUMBERS_AT_ONCE", 1)
         return simulate(*arguments, **options)
 
 

@@ -11,7 +11,7 @@ from zveno.errors import ShapeError, ZvenoError
 from zveno.kernels import ops as zm
 from zveno.robot import Robot
 from zveno.simulation import DOP853, RK4, Event, TimeStepping, Traced
-from zveno.simulation.dop853_stepper import Dop853
+from zveno.simulation._dop853 import Dop853
 from zveno.simulation.simulate import simulate
 from zveno.spatial.rotations import about_axis_by
 from zveno.spatial.transforms import transform

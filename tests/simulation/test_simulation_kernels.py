@@ -6,10 +6,9 @@ import pytest
 import zveno
 from zveno.kernels import builder as build
 from zveno.kernels import compile as door
-from zveno.simulation import DOP853, PD, RK4, PointOnPlane, Weld
-from zveno.simulation import equations as equations_module
-from zveno.simulation.controllers import as_control
-from zveno.simulation.equations import Equations
+from zveno.simulation import DOP853, PD, RK4, PointOnPlane, Weld, _equations
+from zveno.simulation._equations import Equations
+from zveno.simulation.control import as_control
 from zveno.simulation.simulate import simulate
 
 
@@ -37,7 +36,7 @@ def test_a_second_run_traces_nothing(name, integrator, monkeypatch):
         raise AssertionError("traced again")
 
     monkeypatch.setattr(door, "trace", refuse)
-    monkeypatch.setattr(equations_module, "trace", refuse)
+    monkeypatch.setattr(_equations, "trace", refuse)
     monkeypatch.setattr(build, "traced_graph", refuse)
     again = simulate(_robot(), np.zeros(6), **options)
     assert np.array_equal(first.q, again.q)

@@ -198,8 +198,8 @@ def test_a_field_of_heights_is_the_plane_that_it_samples():
 @pytest.mark.laws
 def test_friction_never_does_positive_work():
     """λ_t · u_t ≤ 0 at the velocities after the step, from the step's own rows."""
-    from zveno.simulation.time_stepping.parts import stepping_of
-    from zveno.simulation.time_stepping.step import prepared
+    from zveno.simulation.time_stepping._step import prepared
+    from zveno.simulation.time_stepping.stepping import stepping_of
 
     contact, h = simulation.Contact("b", simulation.Box(SIZE), friction=0.5), 2e-3
     rng = np.random.default_rng(3)

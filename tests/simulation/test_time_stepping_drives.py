@@ -9,8 +9,8 @@ import zveno
 from zveno import simulation
 from zveno.mechanism import Drive, Joint, Link, Revolute, assemble
 from zveno.simulation import RK4
-from zveno.simulation.controllers import as_control
-from zveno.simulation.equations import Equations
+from zveno.simulation._equations import Equations
+from zveno.simulation.control import as_control
 from zveno.simulation.start import initial_state
 from zveno.spatial import inertia
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from zveno.simulation.time_stepping.sharing import SHARED, about, along, combined, effects, gathered, sharing
+from zveno.simulation.time_stepping.stepping import SHARED, about, along, combined, effects, gathered, sharing
 
 ROUNDING = 1e-12
 """Sums of some tens of products of numbers about one."""

@@ -9,9 +9,8 @@ import zveno
 from zveno import simulation
 from zveno.simulation import TimeStepping
 from zveno.simulation.time_stepping import stepping as parts_of_steps
-from zveno.simulation.time_stepping.parts import stepping_of
-from zveno.simulation.time_stepping.sharing import combined
-from zveno.simulation.time_stepping.step import BOUNCE
+from zveno.simulation.time_stepping._step import BOUNCE
+from zveno.simulation.time_stepping.stepping import combined, stepping_of
 from zveno.simulation.time_stepping.touching import MEETS, Rows
 
 ROUNDING = 1e-14

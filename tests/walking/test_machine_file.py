@@ -10,8 +10,13 @@ import pytest
 import zveno
 from zveno import simulation, walking
 from zveno.errors import ZvenoError
-from zveno.simulation.hydraulics.levers import ConstantLever, PivotLever
-from zveno.simulation.hydraulics.parts import HydraulicCylinder, HydraulicSupply, ServoValve
+from zveno.simulation.hydraulics.parts import (
+    ConstantLever,
+    HydraulicCylinder,
+    HydraulicSupply,
+    PivotLever,
+    ServoValve,
+)
 from zveno.walking.machine_file import Tiles, WalkingMachine
 
 DOG = """

@@ -24,7 +24,7 @@ from ..mechanism.joints import unit_axis
 from ..mechanism.loops import DIRECTIONS, checked_directions
 from ..spatial.rotations import z_to
 from ..spatial.transforms import inverse, is_transform
-from .motion import TimeFunction
+from .control import TimeFunction
 
 _X, _Y, _Z = np.eye(3)
 Point = Sequence[float] | np.ndarray

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ModelError, unknown_name
 from ..kernels.ops import exp
 from ..mechanism import Mechanism
-from .controllers import clamped, effort_limits, unactuated
+from .control import clamped, effort_limits, unactuated
 
 Advance = Callable[[Any], Any]
 """(n_v,) velocities at the end of a step → the drive's states there, (n_z,)."""

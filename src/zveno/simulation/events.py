@@ -12,7 +12,7 @@ from ..errors import ZvenoError
 from ..kernels.compile import compiled_program
 from ..kernels.kernel import Kernel
 from ..kernels.trace import trace
-from .equations import Equations
+from ._equations import Equations
 
 ZERO = 1e-12
 """Share of the largest value seen below which a value counts as zero, so that rounding at rest does not cross."""

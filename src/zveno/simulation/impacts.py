@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from ..mechanism import Loop
 from ..robot_functions import RobotFunctions
-from .checks import checked_state
+from ._checks import checked_state
+from ._redundancy import least_squares
 from .constraints import Constraint
 from .dynamics import batch_settings, equations_of
-from .redundancy import least_squares
 
 
 class Impact(NamedTuple):

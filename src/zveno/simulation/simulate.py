@@ -17,15 +17,15 @@ from ..io.results import hash_of
 from ..mechanism import Loop
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
-from .checks import bilateral_constraints, check_method, check_times, checked_events, checked_state
+from ._checks import bilateral_constraints, check_method, check_times, checked_events, checked_state
+from ._results import joined
+from ._run import continuous_run
 from .constraints import Constraint
-from .controllers import Control, as_control
+from .contact import Contact
+from .control import Control, as_control
 from .drives import DriveModel
 from .events import Event
 from .integrators import DOP853, RK4, Integrator, TimeStepping
-from .results import joined
-from .run import continuous_run
-from .time_stepping.contact import Contact
 from .time_stepping.run import time_stepped
 from .trajectory import Trajectory
 

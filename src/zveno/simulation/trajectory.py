@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..errors import MissingExtraError, ModelError, ZvenoError, unknown_name
+from ..errors import MissingExtraError, ModelError, ShapeError, ZvenoError, unknown_name
 from ..io.arrays import read_npz
 from ..io.files import replacing
-from ..io.results import decode, encode, rebuilt, registered
+from ..io.results import decode, encode, hash_of, rebuilt, registered
 from ..mechanism import Mechanism
 from ..mechanism.units import with_unit
 from ..report.description import Description
 from ..report.result import Result
-from .batch_runs import last_samples, run_of
-from .statuses import RunStatus, ends_in_words
-from .stops import EventStops
+from ._statuses import SAME_TIME, EventStops, RunStatus, ends_in_words
+
+# --- trajectory
 
 
 @registered
@@ -157,24 +157,24 @@ class Trajectory(Result):
     @property
     def t_end(self) -> np.ndarray:
         """End time of every run, s, (...,): its event, its last sample if it diverged, else the batch's end."""
-        return last_samples(self, "t")
+        return _last_samples(self, "t")
 
     @property
     def q_end(self) -> np.ndarray:
         """q at the end of every run, (..., n_q)."""
-        return last_samples(self, "q")
+        return _last_samples(self, "q")
 
     @property
     def v_end(self) -> np.ndarray:
         """v at the end of every run, (..., n_v)."""
-        return last_samples(self, "v")
+        return _last_samples(self, "v")
 
     def run(self, *index: int) -> Trajectory:
         """Return one run of a batch, by one index per batch axis, as `simulate` returns it for its state alone.
 
         A run that an event stopped ends there. Notes, `moved` and `n_evaluations` are those of the batch.
         """
-        return run_of(self, index)
+        return _run_of(self, index)
 
     def reaction(self, name: str) -> np.ndarray:
         """Return the reactions of one constraint by its label, (..., n, rows)."""
@@ -327,3 +327,73 @@ def _from_npz(data, name: str):
 
 def _velocity_names(joint_names: tuple[str, ...], n_v: int) -> tuple[str, ...]:
     return joint_names if len(joint_names) == n_v else tuple(str(k) for k in range(n_v))
+
+
+# --- runs of a batch
+
+PER_RUN = (
+    "q",
+    "v",
+    "a",
+    "tau",
+    "drive_states",
+    "reactions",
+    "kinetic",
+    "potential",
+    "work",
+    "violation",
+    "violation_rate",
+)
+"""Trajectory fields with batch axes."""
+OF_TIME_STEPPING = ("residual", "sweeps")
+"""Fields that only time stepping fills."""
+
+
+def _run_of(batch: Trajectory, number: tuple[int, ...]) -> Trajectory:
+    """Return one run of a batch, see `Trajectory.run`."""
+    shape = batch.q.shape[:-2]
+    whole = all(isinstance(k, int | np.integer) and not isinstance(k, bool) for k in number)
+    if not whole or len(number) != len(shape) or any(not -n <= k < n for k, n in zip(number, shape, strict=True)):
+        runs = f"the batch of runs is {shape}" if shape else "there is one run, without a number"
+        raise ShapeError(f"{runs}; asked for {number}", element="run", remedy="Give one number an axis of it")
+    if not shape:
+        return batch
+    where = tuple(int(k) % n for k, n in zip(number, shape, strict=True))
+    fields = [*PER_RUN, *(name for name in OF_TIME_STEPPING if getattr(batch, name) is not None)]
+    n = int(np.isfinite(batch.q[where]).all(axis=-1).sum())
+    rows = {name: getattr(batch, name)[where][:n] for name in fields if getattr(batch, name).ndim > len(shape)}
+    t, n_steps = batch.t[:n], batch.n_steps
+    stop = None if batch.stops is None else batch.stops.of(where)
+    if batch.stops is not None and stop is not None:
+        n_steps, end = int(batch.stops.n_steps[stop]), float(batch.stops.t[stop])
+        if end - float(t[-1]) > SAME_TIME:
+            t = np.append(t, end)
+            last = {name: getattr(batch.stops, name)[stop] for name in rows}
+            rows = {name: np.concatenate([row, last[name][None]]) for name, row in rows.items()}
+    return replace(
+        batch,
+        **rows,
+        t=t,
+        status=str(np.asarray(batch.status)[where]),
+        reason=str(np.asarray(batch.reason)[where]),
+        events=tuple(replace(event, state=()) for event in batch.events if event.state == where),
+        n_steps=n_steps,
+        inputs_hash=hash_of(batch.inputs_hash, list(where)),
+        stops=None,
+        faults=(),
+        exchanged=None if batch.exchanged is None else batch.exchanged[where],
+    )
+
+
+def _last_samples(batch: Trajectory, name: str) -> np.ndarray:
+    """Return a field at the end of every run, (..., …); NaN for runs without a sample."""
+    shape = batch.q.shape[:-2]
+    values = np.broadcast_to(batch.t, (*shape, len(batch.t))) if name == "t" else getattr(batch, name)
+    if not len(batch.t):
+        return np.full((*shape, *values.shape[len(shape) + 1 :]), np.nan)
+    last = np.maximum(np.isfinite(batch.q).all(axis=-1).sum(axis=-1) - 1, 0)
+    last = last.reshape(*shape, *[1] * (values.ndim - len(shape)))
+    ends = np.take_along_axis(values, last, axis=len(shape)).squeeze(axis=len(shape))
+    if batch.stops is not None:
+        ends[tuple(batch.stops.runs.T)] = getattr(batch.stops, name)
+    return ends

@@ -12,10 +12,10 @@ from ..geometry.bounding import link_bars
 from ..geometry.shapes import Sphere
 from ..mechanism import Mechanism
 from ..robot_functions import RobotFunctions
-from ..simulation.controllers import PD, unactuated
+from ..simulation.contact import Contact
+from ..simulation.control import PD, unactuated
 from ..simulation.integrators import TimeStepping
 from ..simulation.simulate import simulate
-from ..simulation.time_stepping.contact import Contact
 from ..simulation.trajectory import Trajectory
 from .playback import Playback
 from .stage import Stage

@@ -24,7 +24,7 @@ from ..kernels.builder import Builder
 from ..kernels.compile import compiled, compiled_structured
 from ..kernels.ops import maximum, minimum
 from ..mechanism import Mechanism
-from ..simulation.controllers import effort_limits
+from ..simulation.control import effort_limits
 from ..spatial.inertia import center_of_mass as own_center
 from ..spatial.vectors import cross
 from .feet import Foot, heading

@@ -14,15 +14,13 @@ from ..geometry.shapes import Sphere
 from ..io.results import registered
 from ..mechanism import Drive, Mechanism
 from ..robot_functions import RobotFunctions
-from ..simulation.controllers import Called, effort_limits
+from ..simulation.contact import Contact
+from ..simulation.control import Called, effort_limits
 from ..simulation.drives import DriveModel
-from ..simulation.hydraulics.drive import GAIN_SHARE, HydraulicDrive
-from ..simulation.hydraulics.flows import volumes
+from ..simulation.hydraulics.drive import GAIN_SHARE, HydraulicDrive, volumes
 from ..simulation.start import initial_state
-from ..simulation.time_stepping.contact import Contact
-from ..simulation.time_stepping.parts import stepping_of
-from ..simulation.time_stepping.program import time_steps_kernel
-from ..simulation.time_stepping.stepping import Stepping
+from ..simulation.time_stepping.run import time_steps_kernel
+from ..simulation.time_stepping.stepping import Stepping, stepping_of
 from ..spatial.rotations import from_quaternion
 from .feet import Foot
 

@@ -55,8 +55,7 @@ from ..mechanism.base import with_base
 from ..robot_functions import RobotFunctions
 from ..robots import data_names
 from ..simulation.hydraulics.drive import HydraulicDrive
-from ..simulation.hydraulics.levers import ConstantLever, PivotLever
-from ..simulation.hydraulics.parts import HydraulicCylinder, HydraulicSupply, ServoValve
+from ..simulation.hydraulics.parts import ConstantLever, HydraulicCylinder, HydraulicSupply, PivotLever, ServoValve
 from ._simulate_walk import COUNTED_ON, simulate_walk, standing_start
 from .dynamic_gait import DynamicGait
 from .feet import Foot, checked_feet

@@ -14,7 +14,7 @@ from ..geometry.grounds import Ground
 from ..ik._whole_body.postures import whole_body
 from ..mechanism.loops import for_trees
 from ..robot_functions import RobotFunctions
-from ..simulation.controllers import effort_limits, unactuated
+from ..simulation.control import effort_limits, unactuated
 from ..spatial.vectors import skew
 from .feet import Foot, contact_points, heading
 from .terrain import checked_ground, heights, normals_below

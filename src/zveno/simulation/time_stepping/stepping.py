@@ -3,11 +3,18 @@
 A state is carried from step to step as one row [q, v, z, work, λ, μ]: coordinates, velocities, states of drives,
 work done on the robot so far, the impulses of contacts in the last step, from which the next one starts its
 iterations, and those of constraints that hold both ways.
+
+Contact points of one body share its motion. A sole with four corners has twelve rows, of which six are
+independent. With B the rows of the bodies and S their combinations, J = S B, so that
+
+    W = J M̂⁻¹ Jᵀ = S (B M̂⁻¹ Bᵀ) Sᵀ
+
+is found from the smaller matrix in brackets. Bodies with six rows of contacts or fewer keep those as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,16 +26,134 @@ from ...geometry.grounds import HeightField
 from ...io.results import hash_of
 from ...mechanism import Mechanism
 from ...robot_functions import RobotFunctions
-from ..equations import Equations
-from .contact import Contact
-from .sharing import Sharing, sharing
+from ...spatial.vectors import cross
+from .._checks import checked_constraints
+from .._equations import Equations
+from ..constraints import Constraint
+from ..contact import Contact
+from ..control import Control
+
+# --- shared motion of contact points
+
+SHARED = 6
+"""Rows of the motion of a body."""
+
+
+class _Place(NamedTuple):
+    """Index of the motion of a row."""
+
+    first: int
+    """row of B"""
+    shared: int | None
+    """index among the rows that are combined from six of B; None for a row of B itself"""
+
+
+class _Sharing(NamedTuple):
+    """Indices of all rows, and the number of rows of B."""
+
+    places: tuple[_Place, ...]
+    n_motions: int
+
+    @property
+    def n_shared(self) -> int:
+        """Number of combined rows."""
+        return sum(place.shared is not None for place in self.places)
+
+
+def sharing(bodies: list[tuple[Any, int]], n_single: int) -> _Sharing:
+    """Assign rows to every contact point (body, number of its rows), in order, and to the joints after them."""
+    rows: dict[Any, int] = {}
+    for body, count in bodies:
+        rows[body] = rows.get(body, 0) + count
+    places: list[_Place] = []
+    first: dict[Any, int] = {}
+    n, combined = 0, 0
+    for body, count in bodies:
+        if rows[body] <= SHARED:
+            places += [_Place(n + k, None) for k in range(count)]
+            n += count
+            continue
+        if body not in first:
+            first[body] = n
+            n += SHARED
+        places += [_Place(first[body], combined + k) for k in range(count)]
+        combined += count
+    places += [_Place(n + k, None) for k in range(n_single)]
+    return _Sharing(tuple(places), n + n_single)
+
+
+def along(direction: Any, arm: Any) -> Any:
+    """Return a row of S: velocity along a direction, of a point at an arm (3,) from the origin of the motion."""
+    return np.concatenate([direction, cross(arm, direction)])
+
+
+def about(direction: Any) -> Any:
+    """Return a row of S: the angular velocity about a direction."""
+    return np.concatenate([np.zeros(3), direction])
+
+
+def combined(known: _Sharing, S: Any, motions: Any) -> Any:
+    """Return S x for values x of the rows of B, (m,); S are the combined rows, (n_shared · 6,)."""
+    values = []
+    for first, shared in known.places:
+        if shared is None:
+            values.append(motions[first])
+        else:
+            values.append(_row(S, shared) @ motions[first : first + SHARED])
+    return np.array(values)
+
+
+def gathered(known: _Sharing, S: Any, impulses: Any) -> Any:
+    """Return Sᵀ λ: the impulses (m,) on the rows of B, (n_motions,)."""
+    total: list[Any] = [0.0] * known.n_motions
+    for (first, shared), impulse in zip(known.places, impulses, strict=True):
+        if shared is None:
+            total[first] = total[first] + impulse
+            continue
+        for k, share in enumerate(_row(S, shared)):
+            total[first + k] = total[first + k] + share * impulse
+    return np.array(total)
+
+
+def effects(known: _Sharing, S: Any, Y: list[Any], r: Any) -> Any:
+    """Return the lower triangle of W, (m (m + 1)/2,), of the rows Y = B L⁻¹ with M̂ = Lᵀ diag(1/r) L."""
+    scaled = [row * r for row in Y]
+    inner: dict[tuple[int, int], Any] = {}
+
+    def of_motions(a: int, b: int) -> Any:
+        a, b = max(a, b), min(a, b)
+        if (a, b) not in inner:
+            inner[a, b] = scaled[a] @ Y[b]
+        return inner[a, b]
+
+    entries = []
+    for i, (first, shared) in enumerate(known.places):
+        half: dict[int, Any] = {}
+        for second, other in known.places[: i + 1]:
+            for b in range(second, second + (1 if other is None else SHARED)):
+                if b not in half:
+                    rows_of_place = [first] if shared is None else range(first, first + SHARED)
+                    column = np.array([of_motions(a, b) for a in rows_of_place])
+                    half[b] = column[0] if shared is None else _row(S, shared) @ column
+            if other is None:
+                entries.append(half[second])
+            else:
+                entries.append(_row(S, other) @ np.array([half[second + k] for k in range(SHARED)]))
+    return np.array(entries)
+
+
+def _row(S: Any, number: int) -> Any:
+    return S[SHARED * number : SHARED * (number + 1)]
+
+
+# --- components
 
 TOLERANCE = 1e-5
 """Convergence tolerance: change of the forces in one sweep as a share of the robot's weight."""
 N_QUALITY = 3
 """Number of quality values, each the largest since the last sample: h² |v v_f| of any velocity, v_f being its value
 after a step without contacts and limits; residual, N; sweeps."""
-EARTH = 9.81
+_EARTH = 9.81
 """Gravity for the robot's weight, m/s²."""
 
 
@@ -148,7 +273,7 @@ class Stepping:
         return (*(group for _, group in self.touches), *limits, *dry)
 
     @cached_property
-    def sharing(self) -> Sharing:
+    def sharing(self) -> _Sharing:
         """Rows that are combined from the motion of a body."""
         frame = self.mechanism.frame
         bodies = [
@@ -220,7 +345,7 @@ class Stepping:
     @cached_property
     def weight(self) -> float:
         """Weight of the robot on earth, N."""
-        return EARTH * float(sum(link.inertia[0] for link in self.mechanism.links[1:]))
+        return _EARTH * float(sum(link.inertia[0] for link in self.mechanism.links[1:]))
 
     @cached_property
     def settings(self) -> np.ndarray:
@@ -261,3 +386,21 @@ class Stepping:
         if self.fingerprint is None:
             return f"object {id(self)}"
         return hash_of(self.fingerprint, *(ground.cells for _, _, ground in self.fields))
+
+
+# --- construction
+
+
+def stepping_of(
+    robot: RobotFunctions,
+    constraints: Sequence[Constraint | Contact],
+    limits: bool,
+    control: Control | None,
+    drive: Any,
+    friction: bool,
+) -> Stepping:
+    """Check the constraints of a run and separate contacts from bilateral constraints."""
+    known = checked_constraints(robot, constraints)
+    contacts = tuple(each for each in known if isinstance(each, Contact))
+    held = tuple(each for each in known if isinstance(each, Constraint))
+    return Stepping(Equations(robot, held, control, drive), contacts, limits, friction)

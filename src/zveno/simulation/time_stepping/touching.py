@@ -13,9 +13,8 @@ from ...geometry.shapes import Capsule, Wheel
 from ...kernels.ops import greater, less, maximum, minimum, sqrt, where
 from ...mechanism import Mechanism
 from ...spatial.rotations import z_to
-from .contact import Contact
-from .sharing import about, along
-from .stepping import Stepping
+from ..contact import Contact
+from .stepping import Stepping, about, along
 
 MEETS = 1e-3
 """m: up to this gap a contact acts on the ground, where it closes, and not on the shape. Corners of a sole that
@@ -58,7 +57,7 @@ def touches_on_ground(contact: Contact, T_frame: Any, cells: list[Any]) -> list[
 
 
 class Rows:
-    """Rows B of body motions, their combinations to contacts and limits (see `sharing`), and unilateral gaps."""
+    """Rows B of body motions, their combinations to contacts and limits (see `stepping`), and unilateral gaps."""
 
     def __init__(self, stepping: Stepping, q: Any, cells: list[Any], way: Any):
         self.stepping, self.q, self.way = stepping, q, way

@@ -13,12 +13,12 @@ from ..errors import ModelError, ShapeError, ZvenoError
 from ..mechanism import Loop
 from ..mechanism.unit_quaternions import refuse_unnormalized
 from ..robot_functions import RobotFunctions
+from ._equations import Equations
+from ._rates import refuse_infinite
 from .constraints import Constraint, LoopClosure, as_constraint
-from .equations import Equations
+from .contact import Contact
 from .events import Event
 from .integrators import DOP853, Integrator, TimeStepping
-from .rates import refuse_infinite
-from .time_stepping.contact import Contact
 
 
 def checked_state(robot: RobotFunctions, q0: ArrayLike, v0: ArrayLike | None) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Equations of motion of a run as one traced function of the flat state y (`layout`).
+"""Equations of motion of a run as one traced function of the flat state y (`_layout`).
 
 Everything else that varies between runs (an external command, constraint anchors) is an input, so that one kernel
 serves all runs of the same structure.
@@ -16,7 +16,7 @@ import numpy as np
 from ..algorithms import constraints as algebra
 from ..algorithms import drives as friction_of
 from ..algorithms import energy
-from ..algorithms.drives import FRICTION_SMOOTHING
+from ..algorithms.drives import FRICTION_SMOOTHING, couples_joints
 from ..algorithms.factors import BodyFactors, MassFactors
 from ..algorithms.forward_dynamics import forward_dynamics
 from ..algorithms.inverse_dynamics import inverse_dynamics
@@ -30,9 +30,40 @@ from ..kernels.program import Program
 from ..kernels.trace import trace
 from ..mechanism import Mechanism
 from ..mechanism.reduce import reduced
-from .factoring import cheaper_factors
-from .layout import Layout
-from .motion import base_motion
+from ._layout import Layout
+from .control import base_motion
+
+# --- factorisation of the mass matrix
+
+SHALLOW, DEEP = 10, 40
+"""Velocities on the longest path to the root up to which the entries of M are always cheaper, and beyond which
+separate bodies are; in between both are traced and counted.
+"""
+WORTH = 0.8
+"""Share of the operations below which separate bodies are preferred: their operations are less parallel."""
+
+
+def cheaper_factors(equations: Equations) -> type[MassFactors] | type[BodyFactors]:
+    """Return the factorisation with the cheaper kernel for these constraints on this tree."""
+    mechanism = equations.dynamic
+    if couples_joints(mechanism):
+        return MassFactors
+    depth = np.zeros(mechanism.n_links, dtype=int)
+    for i, f, joint in mechanism.outward():
+        depth[i] = depth[f] + joint.type.n_v
+    if depth.max() <= SHALLOW:
+        return MassFactors
+    if depth.max() > DEEP or operations(equations, BodyFactors) < WORTH * operations(equations, MassFactors):
+        return BodyFactors
+    return MassFactors
+
+
+def operations(equations: Equations, factors: type[MassFactors] | type[BodyFactors]) -> int:
+    """Count the operations of one evaluation of the accelerations with the given factors."""
+    return len(replace(equations, factors=factors).solution_program.graph.op)
+
+
+# --- equations
 
 ROUNDING = 1e-12
 """Share of the mechanism's size below which entries of J are rounding: a plane loop that is not aligned with the
@@ -219,7 +250,7 @@ class Equations(Layout):
 
     def steps(self, n_samples: int = 1, every: int = 1) -> Kernel:
         """Return the kernel of many rk4 steps, see `fixed_steps.fixed_steps_kernel`."""
-        from .fixed_steps import fixed_steps_kernel
+        from ._rk4 import fixed_steps_kernel
 
         key = n_samples, every
         if key not in self._steps:
@@ -228,7 +259,7 @@ class Equations(Layout):
 
     def dop853(self, count: int) -> Kernel:
         """Return the kernel of adaptive steps, see `dop853_steps.dop853_kernel`."""
-        from .dop853_steps import dop853_kernel
+        from ._dop853 import dop853_kernel
 
         key = (count,)
         if key not in self._steps:

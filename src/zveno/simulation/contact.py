@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import ModelError
-from ...geometry.distances import touches_of_pair
-from ...geometry.grounds import Ground, GroundPlane
-from ...geometry.shapes import Box, Capsule, Shape, Sphere, Wheel
-from ...mechanism import Mechanism
+from ..errors import ModelError
+from ..geometry.distances import touches_of_pair
+from ..geometry.grounds import Ground, GroundPlane
+from ..geometry.shapes import Box, Capsule, Shape, Sphere, Wheel
+from ..mechanism import Mechanism
 
-STICKS = 1e6
+_STICKS = 1e6
 """Coefficient that represents an infinite one."""
 
 
@@ -88,7 +88,7 @@ class Contact:
     @property
     def numbers(self) -> list[float]:
         """Friction, restitution, torsional and rolling resistance: inputs of the step."""
-        friction = min(float(self.friction or 0.0), STICKS)
+        friction = min(float(self.friction or 0.0), _STICKS)
         return [friction, float(self.restitution), float(self.torsional), float(self.rolling)]
 
     @cached_property

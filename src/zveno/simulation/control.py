@@ -8,18 +8,86 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..algorithms.inverse_dynamics import gravity_torque, inverse_dynamics
-from ..errors import ModelError, ShapeError, ZvenoError
+from ..algorithms.motion import Motion
+from ..errors import ModelError, ShapeError, TraceError, ZvenoError
+from ..kernels.derivatives import forward
 from ..kernels.ops import less, maximum, minimum, where
+from ..kernels.program import Program
+from ..kernels.trace import call, trace
 from ..mechanism import Mechanism
 from ..mechanism.base import FLOATING_BASE
 from ..mechanism.units import velocity_names
 from ..spatial.vectors import real_array
-from .motion import TimeFunction
+
+# --- functions of time
+
+
+@dataclass(frozen=True, eq=False)
+class TimeFunction:
+    """Function f(t) with exact ḟ and f̈: it is traced and differentiated twice on the tape."""
+
+    program: Program
+
+    @staticmethod
+    def of(function: Callable[..., Any], label: str, shape: tuple[int, ...] = ()) -> TimeFunction:
+        """Trace a function of one number; `what` names it in errors.
+
+        Raises:
+            TraceError: the function cannot be traced.
+            ShapeError: it returns something of another shape.
+        """
+        return _time_function(function, label, shape)
+
+    def __call__(self, t: Any) -> Any:
+        """Return (f, ḟ, f̈) at a number or a traced scalar."""
+        return call(self.program, t)
+
+
+@lru_cache(maxsize=64)
+def _time_function(function: Callable, label: str, shape: tuple[int, ...]) -> TimeFunction:
+    try:
+        program = trace(
+            lambda t: np.asarray(function(t), object), {"t": ()}, name="function_of_time", outputs=("f",)
+        )
+    except ZvenoError as error:
+        raise error.located(element=label) from error
+    except Exception as error:
+        raise TraceError(
+            f"cannot be traced: {error}",
+            element=label,
+            remedy="Write it with NumPy's elementary functions of one number, without branching on time",
+        ) from error
+    if program.outputs[0].shape != shape:
+        raise ShapeError(f"returns shape {program.outputs[0].shape} where {shape} is needed", element=label)
+    once = forward(program, values=True)
+    first = trace(lambda t: call(once, t, 1.0), {"t": ()}, outputs=("f", "f1"))
+    twice = forward(first, values=True)
+
+    def all_three(t):
+        f, f1, _, f2 = call(twice, t, 1.0)
+        return f, f1, f2
+
+    return TimeFunction(trace(all_three, {"t": ()}, outputs=("f", "f1", "f2")))
+
+
+def base_motion(pose: Callable[..., Any], t: Any) -> tuple[Any, Motion]:
+    """Return R_world_base and the motion of link 0 in its own axes, from its pose T_world_base(t), (4, 4)."""
+    T, T1, T2 = TimeFunction.of(pose, "moving_base", (4, 4))(t)
+    Rt = T[:3, :3].T
+    spin, turn = Rt @ T1[:3, :3], Rt @ T2[:3, :3]
+    w = np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
+    # RᵀR̈ = [ε]× + [ω]×², whose antisymmetric part is [ε]×.
+    e = 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
+    return T[:3, :3], Motion(Rt @ T1[:3, 3], w, Rt @ T2[:3, 3], e)
+
+
+# --- controllers
 
 
 class Control(ABC):
@@ -49,7 +117,7 @@ def as_control(control: Any, mechanism: Mechanism) -> Control | None:
         return control.prepared(mechanism)
     if callable(control):
         return Called(control)
-    return ConstantTorque(mechanism.checked_v(control, "control")).prepared(mechanism)
+    return _ConstantTorque(mechanism.checked_v(control, "control")).prepared(mechanism)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +136,7 @@ class Called(Control):
             tau = np.asarray(returned)
             if tau.dtype.kind not in "fiub":
                 raise TypeError(f"it returned {'None' if tau.shape == () else tau.dtype.name}, not real numbers")
-            return refuse_passive(mechanism, np.broadcast_to(tau.astype(float), np.shape(v)))
+            return _refuse_passive(mechanism, np.broadcast_to(tau.astype(float), np.shape(v)))
         except (TypeError, ValueError) as error:
             if isinstance(error, ZvenoError):
                 raise
@@ -93,11 +161,11 @@ class Traced(Control):
         tau = np.asarray(self.function(t, q, v))
         if tau.shape != (mechanism.n_v,):
             raise ShapeError(f"returns shape {tau.shape} where ({mechanism.n_v},) is needed", element="control")
-        return refuse_passive(mechanism, tau)
+        return _refuse_passive(mechanism, tau)
 
 
 @dataclass(frozen=True, eq=False)
-class ConstantTorque(Control):
+class _ConstantTorque(Control):
     """Constant torques, (n_v,)."""
 
     tau: Any
@@ -106,7 +174,7 @@ class ConstantTorque(Control):
         """Return the torques."""
         return np.array(self.tau)
 
-    def prepared(self, mechanism: Mechanism) -> ConstantTorque:
+    def prepared(self, mechanism: Mechanism) -> _ConstantTorque:
         """Return the controller with checked shape."""
         tau = mechanism.checked_v(self.tau, "control")
         if tau.ndim != 1 or not np.isfinite(tau).all():
@@ -115,7 +183,7 @@ class ConstantTorque(Control):
                 element="control",
                 remedy="Use Recorded for torques over time, or a function of (t, q, v)",
             )
-        return ConstantTorque(refuse_passive(mechanism, tau))
+        return _ConstantTorque(_refuse_passive(mechanism, tau))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +306,7 @@ class Recorded(Control):
         if not np.isfinite(tau).all() or not np.isfinite(t).all():
             k = int(np.argwhere(~np.isfinite(tau).all(axis=-1).reshape(-1, len(t)).all(axis=0))[0][0])
             raise ShapeError(f"recorded torques are not finite at t = {t[k]:.6g} s", element="control")
-        return Recorded(t, refuse_passive(mechanism, tau), self.hold or len(t) == 1)
+        return Recorded(t, _refuse_passive(mechanism, tau), self.hold or len(t) == 1)
 
 
 def _gain(mechanism: Mechanism, gain) -> np.ndarray:
@@ -251,7 +319,7 @@ def _gain(mechanism: Mechanism, gain) -> np.ndarray:
     return np.broadcast_to(array, (mechanism.n_v,))
 
 
-def passive_in_loops(mechanism: Mechanism) -> np.ndarray:
+def _passive_in_loops(mechanism: Mechanism) -> np.ndarray:
     """Return a mask (n_v,) of the velocities without a motor of a mechanism with closed loops that names motors."""
     passive = np.full(mechanism.n_v, bool(mechanism.loops) and mechanism.motors is not None)
     if passive.any():
@@ -259,9 +327,9 @@ def passive_in_loops(mechanism: Mechanism) -> np.ndarray:
     return passive
 
 
-def refuse_passive(mechanism: Mechanism, tau: Any) -> Any:
+def _refuse_passive(mechanism: Mechanism, tau: Any) -> Any:
     """Return torques (..., n_v), or raise an error if they push a joint in loops that has no motor."""
-    for k in np.flatnonzero(passive_in_loops(mechanism)).tolist():
+    for k in np.flatnonzero(_passive_in_loops(mechanism)).tolist():
         # Numbers that are not finite end a run by themselves; a traced torque may be any number.
         if not all(isinstance(x, float | int) and not (x - x == 0.0 and x) for x in np.ravel(tau[..., k])):
             raise ModelError(
@@ -274,7 +342,7 @@ def refuse_passive(mechanism: Mechanism, tau: Any) -> Any:
 
 def unactuated(mechanism: Mechanism) -> np.ndarray:
     """Return a mask (n_v,) of velocities without a motor: of the floating base, and of passive joints in loops."""
-    free = passive_in_loops(mechanism)
+    free = _passive_in_loops(mechanism)
     for joint in mechanism.joints:
         if joint.name.startswith(FLOATING_BASE) or joint.type.kind == "free":
             free[mechanism.v_slices[joint.name]] = True

@@ -9,11 +9,11 @@ import numpy as np
 
 from ..errors import ZvenoError
 from ..mechanism import Mechanism
-from .controllers import Control
-from .equations import Equations
-from .inputs import QUALITY, Inputs
+from ._equations import Equations
+from ._layout import QUALITY, Inputs
+from ._redundancy import contradictions, named, robust_rate
+from .control import Control
 from .integrators import normalized
-from .redundancy import contradictions, named, robust_rate
 
 SUDDEN = 100.0
 """Change of a velocity between two samples, rad/s or m/s, beyond which its acceleration predicts nothing."""

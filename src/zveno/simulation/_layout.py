@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +19,35 @@ from ..loops.selection import selection
 from ..mechanism import Mechanism
 from ..robot_functions import RobotFunctions
 from .constraints import Constraint, LoopClosure
-from .controllers import Control
+from .control import Control
 from .drives import DriveModel
-from .inputs import slices
+
+# --- inputs of kernels
+
+QUALITY = 1e-9
+"""Share of the diagonal of J M⁻¹ Jᵀ below which a pivot means that constraints are redundant."""
+
+
+class Inputs(NamedTuple):
+    """Kernel inputs besides time and state: single values or batches."""
+
+    u: Any = None
+    """command computed outside, (..., n_v)"""
+    c: Any = None
+    """settings of the constraints, (..., n_c): rate of stabilisation, anchors"""
+
+    def arrays(self) -> tuple[Any, ...]:
+        """Return the inputs that are present, in the order of the kernel inputs."""
+        return tuple(part for part in self if part is not None)
+
+
+def slices(sizes: list[int]) -> tuple[slice, ...]:
+    """Return consecutive slices of the given sizes."""
+    ends = np.cumsum([0, *sizes])
+    return tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
+
+
+# --- components
 
 TURNS = ("rx", "ry", "rz")
 

@@ -9,7 +9,7 @@ M̂ = M + diag(h d + h² k) + h D,
     v⁺ = v_f + M̂⁻¹ Jᵀ λ,  q⁺ = q ⊕ h v⁺
 
 M̂ = Lᵀ diag(1/r) L has no fill-in on a tree whose drives share no supply; Y = L⁻ᵀ Jᵀ gives W = Yᵀ diag(r) Y, for
-the rows of bodies where contacts share them (`sharing`).
+the rows of bodies where contacts share them (`stepping`).
 
 s = φ/h lets a contact close within the step; where it penetrates, a share of the depth is taken back, not faster
 than `FASTEST`. After an impact faster than `BOUNCE` steps of free fall, s = e v_n⁻.
@@ -17,6 +17,10 @@ than `FASTEST`. After an impact faster than `BOUNCE` steps of free fall, s = e v
 Velocities of a free joint are kept in body axes. Within the step its origin has the classical acceleration,
 v̇ + ω × v, and axes that do not turn; at the end the same velocity is expressed in the new axes. Stepping the
 numbers themselves feeds energy in.
+
+Bilateral constraints (loops, welds, hinges) are eliminated before the sweeps. With Y_e = L⁻ᵀ J_eᵀ and A = Y_eᵀ
+diag(r) Y_e the impulses are μ = −A⁻¹ (b_e + Y_eᵀ diag(r) Y λ). The contacts then see a velocity that satisfies the
+constraints, and rows Y − Y_e A⁻¹ Y_eᵀ diag(r) Y of impulses that do not violate them.
 """
 
 from __future__ import annotations
@@ -30,16 +34,154 @@ from ...algorithms import linear
 from ...algorithms.inverse_dynamics import bias, gravity_torque
 from ...algorithms.mass_matrix import mass_matrix
 from ...algorithms.springs import has_springs, spring_stiffness, spring_torque
-from ...kernels.ops import greater, less, logical_and, maximum, minimum, where
+from ...kernels.ops import abs as magnitude
+from ...kernels.ops import greater, less, logical_and, maximum, minimum, sqrt, where
 from ...mechanism import Mechanism
 from ...spatial.rotations import from_quaternion
-from ...spatial.vectors import cross
-from .blocks import inverses, scales
-from .gyroscopic import free_joints, turning
-from .holding import Holding
-from .sharing import combined, effects, gathered
-from .stepping import Stepping
+from ...spatial.vectors import cross, skew
+from .stepping import Group, Stepping, combined, effects, gathered
 from .touching import Rows
+
+# --- blocks of W
+
+SINGULAR = 1e-9
+"""Share of its trace added to the diagonal of a contact's block, which few joints may leave singular."""
+TINY = 1e-300
+
+
+def scales(groups: tuple[Group, ...], W: Any) -> Any:
+    """Return 1 over the diagonal of W; for two rows with a common disc, over their block's larger eigenvalue."""
+    scales: list[Any] = []
+    for group in groups:
+        scales.append(1.0 / entry(W, group.row, group.row))
+        row = group.row + 1
+        for pair in (group.friction, None, group.rolling):
+            if pair is None:
+                if group.torsional:
+                    scales.append(1.0 / entry(W, row, row))
+                    row += 1
+            elif pair:
+                a, b, d = entry(W, row, row), entry(W, row + 1, row), entry(W, row + 1, row + 1)
+                half = 0.5 * (a - d)
+                scales += [1.0 / (0.5 * (a + d) + sqrt(half * half + b * b + TINY))] * 2
+                row += 2
+    return np.array(scales)
+
+
+def inverses(groups: tuple[Group, ...], W: Any) -> Any:
+    """Return the inverses of the blocks of normal and tangents, with `SINGULAR` of their trace on the diagonal."""
+    parts = []
+    for n in (group.row for group in groups if group.friction):
+        a, b, d = entry(W, n, n), entry(W, n + 1, n), entry(W, n + 2, n)
+        c, e, f = entry(W, n + 1, n + 1), entry(W, n + 2, n + 1), entry(W, n + 2, n + 2)
+        small = SINGULAR * (a + c + f)
+        a, c, f = a + small, c + small, f + small
+        first = c * f - e * e, d * e - b * f, b * e - c * d  # cofactors of the first row
+        scale = 1.0 / (a * first[0] + b * first[1] + d * first[2] + TINY)
+        lower = first[0], first[1], a * f - d * d, first[2], b * d - a * e, a * c - b * b
+        parts += [scale * cofactor for cofactor in lower]
+    return np.array(parts) if parts else np.zeros(0)
+
+
+def entry(W: Any, i: int, j: int) -> Any:
+    """Return W at row i and column j ≤ i."""
+    return W[i * (i + 1) // 2 + j]
+
+
+# --- gyroscopic moments
+
+
+def free_joints(mechanism: Mechanism) -> list[int]:
+    """Return the first velocity index of every free joint."""
+    kinds = ((name, mechanism.joint(name).type.kind) for name in mechanism.joint_names)
+    return [mechanism.v_slices[name].start for name, kind in kinds if kind == "free"]
+
+
+def turning(mechanism: Mechanism, M: Any, v: Any, h: Any) -> Any:
+    """Return the correction of the gyroscopic moments of free bodies to the midpoint of the step, (n_v,).
+
+    With I about the centre of mass of all that the joint carries, ω × I ω of the beginning is replaced by
+    I (ω − ω′)/h, ω′ being one Newton step of the midpoint rule: taken explicitly, spinning bodies gain energy.
+    """
+    force: Any = np.zeros(mechanism.n_v)
+    for at in free_joints(mechanism):
+        w = v[at + 3 : at + 6]
+        mass, first = M[at, at], M[at : at + 3, at + 3 : at + 6]  # m and −[m c]×
+        c = np.array([first[1, 2], first[2, 0], first[0, 1]]) * (1.0 / mass)
+        spread = mass * (np.eye(3) * (c @ c) - np.outer(c, c))
+        inertia = M[at + 3 : at + 6, at + 3 : at + 6] - spread
+        momentum = inertia @ w
+        moment = cross(w, momentum)
+        slope = inertia + (0.5 * h) * (skew(w) @ inertia - skew(momentum))
+        moment = moment - inertia @ _solved(slope, moment)
+        force = np.concatenate([force[: at + 3], moment, force[at + 6 :]])
+    return force
+
+
+def _solved(A: Any, b: Any) -> Any:
+    """Solve A x = b for a regular A (3, 3), by Cramer's rule."""
+    columns = [A[:, 0], A[:, 1], A[:, 2]]
+    across = [cross(columns[1], columns[2]), cross(columns[2], columns[0]), cross(columns[0], columns[1])]
+    return np.array([b @ part for part in across]) / (columns[0] @ across[0])
+
+
+# --- bilateral constraints
+
+REDUNDANT = 1e-9
+"""Share of the diagonal of A that is added to it: dependent rows share their force."""
+BACK = 0.2
+"""Share of a violation that a step corrects."""
+
+
+class Held(NamedTuple):
+    """Step after elimination of the bilateral constraints."""
+
+    free: Any
+    """velocities that satisfy them, (n_v,)"""
+    Y: list[Any]
+    """rows of the contacts' motions, (n_v,) each"""
+    impulses: Any
+    """μ without contacts, (p,)"""
+    coupling: Any
+    """change of μ for unit impulses on these, (n_motions · p,)"""
+    violation: Any
+    """the largest |φ|"""
+
+
+class Holding:
+    """Constraints of `stepping.equations` at the beginning of a step."""
+
+    def __init__(self, stepping: Stepping, t: Any, q: Any, v: Any, c: Any):
+        self._rows = stepping.equations.rows(t, q, v, c[len(stepping.settings) :])
+        self._moving = stepping.equations.moving(self._rows.J)
+        self.J: Any = np.array([share * row for share, row in zip(self._moving, self._rows.J, strict=True)])
+        """(p, n_v), zero where a row moves nothing"""
+
+    def held(self, h: Any, factors: Any, free: Any, Y: list[Any]) -> Held:
+        """Eliminate the constraints from a step, with the factors (L, r) of M̂."""
+        L, r = factors
+        rows, p = self._rows, len(self.J)
+        Y_e = [linear.up(L, row) for row in self.J]
+        A = [[(Y_e[i] * r) @ Y_e[j] for j in range(i + 1)] for i in range(p)]
+        for i in range(p):
+            # a row that moves nothing bears nothing
+            A[i][i] = A[i][i] * (1.0 + REDUNDANT) + (1.0 - self._moving[i])
+        A_factors = linear.factor(A)
+        b = rows.J @ free + rows.rate + (BACK / h) * rows.value
+        impulses = -linear.solve_factored(A_factors, b * np.array(self._moving))
+        free = free + linear.down(L, r * sum(Y_e[i] * impulses[i] for i in range(p)))
+        left, coupling = [], []
+        for row in Y:
+            shares = linear.solve_factored(A_factors, [(Y_e[i] * r) @ row for i in range(p)])
+            left.append(row - sum(Y_e[i] * shares[i] for i in range(p)))
+            coupling.append(-shares)
+        violation: Any = 0.0
+        for value in rows.value:
+            violation = maximum(violation, magnitude(value))
+        return Held(free, left, impulses, np.concatenate([np.zeros(0), *coupling]), violation)
+
+
+# --- the step
 
 SHARE = 0.2
 """Share of a penetration that a step corrects."""

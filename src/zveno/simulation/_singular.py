@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .equations import Equations
-from .redundancy import named
-from .statuses import SINGULAR
+from ._equations import Equations
+from ._redundancy import named
+from ._statuses import SINGULAR
 from .trajectory import EventRecord
 
 SMALL = 1e-3

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .equations import Equations
-from .inputs import QUALITY, Inputs
+from ._equations import Equations
+from ._layout import QUALITY, Inputs
 
 RANK_TOLERANCE = 1e-9
 """Share of the largest eigenvalue of J M⁻¹ Jᵀ, scaled to unit diagonal, below which others count as zero."""

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..io.results import hash_of
 from ..mechanism.units import coordinate_units, velocity_units
-from .batch_runs import OF_TIME_STEPPING, PER_RUN
-from .equations import Equations
-from .inputs import Inputs
-from .rates import Rates
-from .redundancy import reported
-from .stops import EventStops
-from .trajectory import Trajectory
-from .watch import Stop
+from ._equations import Equations
+from ._layout import Inputs
+from ._rates import Rates
+from ._redundancy import reported
+from ._statuses import EventStops
+from .trajectory import OF_TIME_STEPPING, PER_RUN, Trajectory
+
+if TYPE_CHECKING:
+    from ._run import Stop
 
 MAX_CHANGE = 10.0
 """Change of a coordinate in one fixed step, rad or m, beyond which the run has diverged."""
