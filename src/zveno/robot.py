@@ -112,11 +112,11 @@ class Robot(RobotFunctions):
         Closed loops that the frame's chain moves are closed in every solution, with all their modes, and limits of
         all their joints count. What the pose does not determine stays as in `held`, else at the closed reference.
         """
-        plain = method == "auto" and not windings and (start is samples is redundant_joint
-            is tolerance is held is center_of_mass is accept is timeout is executor is None)
+        plain = method == "auto" and (start is samples is redundant_joint
+            is tolerance is held is center_of_mass is timeout is executor is None)
         # Passing every argument on would take a sixth of the total time.
         request = self, target, frame, relative_to, limits, task
-        answer = _ik_solve().one_natively(*request) if plain else None
+        answer = _ik_solve().one_natively(*request, windings, accept) if plain else None
         return answer if answer is not None else _ik_solve().solve_ik(
             *request, method, windings=windings, start=start, samples=samples, redundant_joint=redundant_joint,
             tolerance=tolerance, held=held, center_of_mass=center_of_mass, accept=accept,

@@ -23,4 +23,4 @@ def asked(accept: Accept, q: np.ndarray) -> np.ndarray:
             element="accept",
             remedy="Take (s, n_q) and return (s,) booleans",
         )
-    return good.astype(bool)
+    return good.astype(bool, copy=False)

@@ -58,9 +58,9 @@ def from_near_start(request: IkRequest, T: np.ndarray, start: Any) -> Solutions 
     The same as that of `local_answer`, whose first attempt this is.
     """
     chain, (lower, upper, middle) = request.chain, request.limits
-    x = _start(chain, start, ())
+    x = _coordinates(chain, start) if chain.is_q else _start(chain, start, ())
     target, off = placed(chain, T)
-    if x is None or x.ndim > 1 or not off <= EXACT:
+    if x is None or x.ndim > 1 or not (off <= EXACT and x.dot(x) < math.inf):
         return None
     x, kernel, error = chain.in_units(x), newton_kernel(chain, (), True), math.inf
     for _ in range(ITERATIONS // UNROLLED):
@@ -69,8 +69,7 @@ def from_near_start(request: IkRequest, T: np.ndarray, start: Any) -> Solutions 
             break
     if not error < ACCEPTED:
         return None
-    turns = np.ceil((x - middle) * (1.0 / TURN) - 0.5)
-    x = x - TURN * (turns if chain.turning.all() else np.where(chain.turning, turns, 0.0))
+    x = x - TURN * chain.turning * np.ceil((x - middle) * (1.0 / TURN) - 0.5)
     q, pose = request.problem.to_q(chain.from_units(x)), T.tobytes()
 
     def make(name: str) -> dict[str, Any]:
@@ -88,13 +87,18 @@ def _start(problem: IkProblem, start: Any, batch: tuple[int, ...]) -> np.ndarray
     """Return chain coordinates (n,) or (k, n) of a configuration to start from."""
     if start is None:
         return None
-    q = problem.mechanism.checked_q(start, "start")
-    if not np.isfinite(q).all():
+    x = _coordinates(problem, start)
+    if not np.isfinite(problem.mechanism.checked_q(start)).all():
         raise ShapeError("holds NaN or infinity", element="start")
+    return x if x.ndim == 1 else np.broadcast_to(x, (*batch, problem.n)).reshape(-1, problem.n)
+
+
+def _coordinates(problem: IkProblem, start: Any) -> np.ndarray:
+    """Return chain coordinates (..., n) of configurations."""
+    q = problem.mechanism.checked_q(start, "start")
     if problem.has_balls:
         raise ZvenoError("a chain with ball joints has no coordinates to start from", element="start")
-    x = q[..., problem.places]
-    return x if x.ndim == 1 else np.broadcast_to(x, (*batch, problem.n)).reshape(-1, problem.n)
+    return q.take(problem.places, axis=-1)
 
 
 def concluded(draft: Draft, outside: Outside | None, inputs: str) -> Solutions:

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, ZvenoError, unknown_name
 from ..io.results import registered
+from ..kernels.compile import compiled
+from ..kernels.ops import floor
 from ..mechanism import Joint, Mechanism
 from ..mechanism.unit_quaternions import ball_angle, limited_balls
 from ..report.description import Description
@@ -140,12 +142,41 @@ def checked_miss(tolerance: Any) -> tuple[float, float]:
 
 
 @lru_cache(maxsize=64)
-def _ended_turns(chain: IkProblem, question: Question) -> tuple[np.ndarray, ...]:
-    """Return places in q of coordinates with room for whole turns within limits, and these limits."""
-    places, lower, upper = turning_places(chain, question)
+def _turning_within(chain: IkProblem, question: Question) -> tuple[Any, ...] | None:
+    """Return kernels that count and make the whole turns within limits, and these limits; None if there is no room.
+
+    The first gives (2 k + 1,) of a configuration q, limits lower and upper: least number of turns of k coordinates,
+    how many numbers there are of each, and of all. The second turns q by these and one of those numbers, and gives
+    its first coordinate in steps of 1e-6.
+    """
+    turning, lower, upper = turning_places(chain, question)
     span = upper - lower
     ended = np.flatnonzero(np.isfinite(span) & (span > 0.99 * TURN))
-    return places[ended], lower[ended], upper[ended]
+    if not len(ended):
+        return None
+    places, k, q = tuple(turning[ended].tolist()), len(ended), (len(chain.held),)
+    first = int(chain.places[0]), 1e6 / float(chain.units[0])
+    count = compiled(_turns, {"q": q, "lower": (k,), "upper": (k,)}, constants=(places,), name="ik_turns")
+    inputs = {"q": q, "turns": (2 * k + 1,), "number": ()}
+    turn = compiled(_turned, inputs, constants=(places, first), name="ik_turned")
+    return count, turn, lower[ended], upper[ended]
+
+
+def _turns(places: tuple[int, ...], q: Any, lower: Any, upper: Any) -> Any:
+    x = np.array([q[k] for k in places])
+    low = -floor((x - lower) * (1.0 / TURN) + 1e-9)
+    times = floor((upper - x) * (1.0 / TURN) + 1e-9) - low + 1.0
+    return np.array([*low, *times, math.prod(times)])
+
+
+def _turned(places: tuple[int, ...], first: tuple[int, float], q: Any, turns: Any, number: Any) -> Any:
+    k, turned = len(places), list(q)
+    for j in reversed(range(k)):
+        rest = floor((number + 0.5) / turns[k + j])
+        turned[places[j]] = q[places[j]] + TURN * (turns[j] + number - turns[k + j] * rest)
+        number = rest
+    place, steps = first
+    return np.array(turned), floor(turned[place] * steps + 0.5)
 
 
 def turning_places(chain: IkProblem, question: Question) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -319,12 +350,13 @@ class Solutions(Result):
                 )
             good = accept.reshape(-1)[rows]
         else:
-            good = asked(accept, self._flat("q")[rows])
-        if good.all() and not self.self_motions:
+            good = asked(accept, self._flat("q").take(rows, axis=0))
+        some, no_motions = np.count_nonzero(good), not self.self_motions
+        if some == len(rows) and no_motions:
             return self
         kept = rows[good]
-        if not self.batch and len(kept) and not self.self_motions:
-            return self._with_rows(kept, notes={0: f"{len(rows) - len(kept)} of {len(rows)} not accepted"})
+        if not self.batch and some and no_motions:
+            return self._with_rows(kept, notes={0: f"{len(rows) - some} of {len(rows)} not accepted"})
         k, width = self._sizes()
         count, codes = np.reshape(self.count, k).tolist(), np.reshape(self.codes, k).tolist()
         left = np.bincount(kept // max(width, 1), minlength=k).tolist() if self.batch else [len(kept)]
@@ -354,26 +386,22 @@ class Solutions(Result):
         A joint without limits has no end of turns, and stays where it is.
         """
         chain = self._chain()
-        places, lower, upper = _ended_turns(chain, self._question())
-        if not len(places):
+        turning = _turning_within(chain, self._question())
+        if turning is None:
             return self
+        count_turns, turn, *limits = turning
         rows = self._rows()
-        q = self._flat("q")[rows]
-        x = q[:, places]
-        low = np.ceil((lower - x) / TURN - 1e-9)
-        times = np.floor((upper - x) / TURN + 1e-9) - low + 1.0
-        if not (times > 1.0).any():
+        q = self._flat("q").take(rows, axis=0)
+        turns = count_turns(q, *limits)
+        total = turns[:, -1].astype(int)
+        of_row = np.arange(len(rows)).repeat(total)
+        if len(of_row) == len(rows):
             return self
-        total = times.prod(axis=1).astype(int)
-        of_row = np.repeat(np.arange(len(rows)), total)
-        number = np.arange(len(of_row)) - np.repeat(np.cumsum(total) - total, total)
-        q = q[of_row]
-        for j in np.flatnonzero((times > 1.0).any(axis=0))[::-1]:
-            number, turn = np.divmod(number, times[of_row, j])
-            q[:, places[j]] += TURN * (low[of_row, j] + turn)
-        pose = rows[of_row] // max(self._sizes()[1], 1)
-        order = np.lexsort((np.rint(q[:, chain.places[0]] / chain.units[0] * 1e6), pose))
-        return self._with_rows(rows[of_row[order]], q[order])
+        number = np.arange(float(len(of_row))) - (total.cumsum() - total).repeat(total)
+        q, first = turn(q.take(of_row, axis=0), turns.take(of_row, axis=0), number)
+        rows = rows.take(of_row)
+        order = np.lexsort((first, rows // max(self._sizes()[1], 1)) if self.batch else (first,))
+        return self._with_rows(rows.take(order), q.take(order, axis=0))
 
     def within(self, metres: float, radians: float) -> Solutions:
         """Return the nearest configuration as a solution where there is none, if its pose error is at most this."""
@@ -564,29 +592,33 @@ class Solutions(Result):
     def _flat(self, name: str) -> np.ndarray:
         """Return a field with one row per solution, the rows of all poses one after the other."""
         values, lead = getattr(self, name), len(self.batch) + 1
-        return values.reshape(-1, *values.shape[lead:])
+        return values.reshape(-1, *values.shape[lead:]) if lead > 1 else values
 
     def _with_rows(self, rows: np.ndarray, q: np.ndarray | None = None, **fields: Any) -> Solutions:
         """Return an answer with these rows, in order of poses, with another q if given; other fields are shared."""
-        k, width = self._sizes()
-        pose, count = np.zeros(0, int), np.array(len(rows))
+        pose, count = rows, np.array(len(rows))
         if self.batch:
+            k, width = self._sizes()
             pose = rows // max(width, 1)
             count = np.bincount(pose, minlength=k)
 
-        def taken(name: str) -> np.ndarray | None:
-            if getattr(self, name) is None:
-                return None
-            values = self._flat(name)[rows] if name != "q" or q is None else q
+        def shaped(values: np.ndarray) -> np.ndarray:
             if not self.batch:
                 return values
             return padded(pose, values, count).reshape(*self.batch, int(count.max(initial=0)), *values.shape[1:])
 
         def make(name: str) -> dict[str, Any]:
-            return {name: taken(name) if name in _ROWS else getattr(self, name)}
+            if name not in _ROWS or getattr(self, name) is None:
+                return {name: getattr(self, name)}
+            return {name: shaped(self._flat(name).take(rows, axis=0))}
 
         answer = Solutions.deferred(make)
-        answer.__dict__.update(fields, q=taken("q"), count=count.reshape(self.batch), batch=self.batch)
+        answer.__dict__.update(
+            fields,
+            q=shaped(self._flat("q").take(rows, axis=0) if q is None else q),
+            count=count.reshape(self.batch),
+        )
+        answer.__dict__["batch"] = self.batch
         return answer
 
     def _changed(self, **fields: Any) -> Solutions:

@@ -282,7 +282,9 @@ def _in_parts(
     return in_pieces(call, problem, T, start, size, executor, progress)
 
 
-def one_natively(robot: Any, T: Any, frame: Any, relative_to: Any, limits: Any, task: Any) -> Solutions | None:
+def one_natively(
+    robot: Any, T: Any, frame: Any, relative_to: Any, limits: Any, task: Any, windings: bool, accept: Any
+) -> Solutions | None:
     """Find all solutions of one pose T (4, 4) by a compiled program; None if there is none or it is uncertified.
 
     For calls of `solve_ik` that give nothing but these arguments: every lookup here is repeated for every
@@ -295,7 +297,11 @@ def one_natively(robot: Any, T: Any, frame: Any, relative_to: Any, limits: Any, 
     if prepared is None or (T.dtype is not _FLOAT and T.dtype != _FLOAT):
         return None
     solver, request, careful = prepared
-    return solver.one(T, request, careful)
+    answer = solver.one(T, request, careful)
+    if answer is not None and windings:
+        answer = answer.windings()
+    accepted = None if answer is None else acceptance(robot, accept)
+    return answer if answer is None or accepted is None else answer.where(accepted)
 
 
 @lru_cache(maxsize=32)

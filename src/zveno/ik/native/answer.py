@@ -180,6 +180,8 @@ def explained(method: str, request: IkRequest, poses: bytes, batch: tuple, name:
     if name in ("self_motions", "notes"):  # what operations on answers read, which should be quick
         return {"self_motions": {}, "notes": {}}
     problem = request.problem
+    if name in ("mechanism", "frame", "question"):
+        return {"mechanism": problem.mechanism, "frame": problem.frame, "question": question_of(problem)}
     nearest, distance, exceeded, value, density = blank(batch, len(problem.held))
     fields = {
         "method": method,
