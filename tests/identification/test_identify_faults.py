@@ -62,6 +62,35 @@ def test_no_fault_is_named_without_one(machine):
     assert named == {}
 
 
+def frictional(seed):
+    """A sound recording of a random length, rate and noise, with friction that textbook terms lack."""
+    rng = np.random.default_rng(seed)
+    name, joints = MACHINES[seed % 3]
+    mechanism = zveno.load(name).mechanism
+    robot = zveno.Robot(zveno.edit.fix_joints(mechanism, mechanism.joint_names[joints:]))
+    seconds, rate = rng.choice([10.0, 20.0, 30.0]), rng.choice([100.0, 250.0, 1000.0])
+    motion, h = simulated.fourier(robot, seconds, rng, speed=rng.uniform(0.3, 0.9)), 1e-4
+    t = np.arange(round(seconds * rate)) / rate
+    q, v = motion(t)
+    still = robot.inverse_dynamics(q, v, (motion(t + h)[1] - motion(t - h)[1]) / (2.0 * h))
+    scale = abs(still).max(axis=0) + 0.5
+    sizes = {name: share * scale for name, share in (("stribeck", 0.05), ("asymmetry", 0.02), ("third", 0.03))}
+    size = rng.uniform(0.02, 0.2, (2, robot.n_v)) * scale
+    friction = Friction(viscous=size[0], coulomb=size[1], load=0.05, smoothing=0.01, **sizes)
+    tau = friction.torque(v, still)
+    tau += rng.choice([0.005, 0.02, 0.06]) * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
+    noisy = v + 1e-2 * rng.normal(size=v.shape)
+    return robot, identification.Log.of(robot, t, q + 1e-5 * rng.normal(size=q.shape), tau, noisy)
+
+
+@pytest.mark.parametrize("seed", tiers.few(range(9, 69), 2))
+def test_friction_that_the_model_lacks_is_no_fault(seed):
+    """11 of 60 were called another robot's, late, or of another scale."""
+    robot, log = frictional(seed)
+    found = robot.identify(log, friction_terms="basic")
+    assert [fault for fault in found.faults if fault.kind != "little motion"] == []
+
+
 @pytest.mark.laws
 @pytest.mark.parametrize("factor", [1.1, 1.3, 0.5, -1.0])
 def test_scale_and_sign_of_a_torque(robot, sound, factor):

@@ -16,7 +16,7 @@ from scipy.optimize import nnls
 from ._covariance import inverse_normal
 from ._dissipation import Parts, friction_parts
 from ._estimate import Normal, solve, total
-from ._friction import CHOICES
+from ._friction import CHOICES, TERMS
 from .model import FrictionColumn, TorqueModel, friction_columns
 
 GAIN = 0.05
@@ -24,6 +24,8 @@ GAIN = 0.05
 some blocks only is chance or a term that extrapolates badly."""
 ROUNDS = 2
 """Maximum number of terms that a joint may gain."""
+SLIDING = tuple(name for name, term in TERMS.items() if not term.distance and name != "sign")
+"""Friction terms that depend on velocity and load alone, and do not jump."""
 DEPENDENT = 1e-9
 """Share of a column's square that must remain independent of the others."""
 
@@ -31,6 +33,15 @@ DEPENDENT = 1e-9
 def with_candidates(model: TorqueModel, terms: Sequence[str], motor_terms: Sequence[str]) -> TorqueModel:
     """Return the model with every candidate term at every joint, in addition to the mandatory terms."""
     return model.with_friction(friction_columns(model.elements, (*terms, *CHOICES), motor_terms))
+
+
+def with_sliding(model: TorqueModel) -> TorqueModel:
+    """Return the model with sliding friction of every kind at every joint, in addition to its own terms.
+
+    Friction that a model lacks looks like other faults of a recording. What is left beside this model is none.
+    """
+    every = friction_columns(model.elements, SLIDING, SLIDING)
+    return model.with_friction(tuple(dict.fromkeys((*model.friction, *every))))
 
 
 def chosen_friction(

@@ -28,6 +28,10 @@ MOST_LAG = 0.3
 """Largest lag of a recorded velocity that is tried, s."""
 ALIKE = 0.25
 """Largest difference of recorded and derived velocities, as a share of power, for a lag to be estimated."""
+CERTAIN = 3.0
+"""Number of standard errors, from the scatter among parts, by which a delay or lag must differ from zero."""
+LAG_PARTS = 8
+"""Number of parts of a recording that must agree on a lag."""
 LAG_ROWS = 100_000
 """Number of samples that the lag is estimated from: the first ones, which are minutes."""
 
@@ -131,7 +135,8 @@ def highest_band(recordings: Sequence[Recording]) -> float:
 def velocity_lag(recording: Recording, cutoff: float) -> np.ndarray | None:
     """Return the seconds (n,) by which the recorded velocity lags the derivative of the positions.
 
-    It is NaN where they are not alike at any lag, as at rest.
+    It is NaN where they are not alike at any lag, as at rest, and 0 where parts of the recording do not agree that
+    there is one.
 
     The lag minimises their difference; None if no velocity was recorded.
     """
@@ -156,16 +161,25 @@ def velocity_lag(recording: Recording, cutoff: float) -> np.ndarray | None:
     most = min(int(MOST_LAG / step), len(x) // 4)
     stride = max(1, most // 150)
     shifts = np.arange(-(most // 3) // stride, most // stride + 1) * stride
-    error = np.array([_difference(x, y, int(s)) for s in shifts])  # (shifts, n)
+    errors = np.array([_differences(x, y, int(s)) for s in shifts])  # (shifts, parts, n)
+    error, power = errors.mean(axis=1), _differences(x, np.zeros_like(x), 0)
+    alike = errors.min(axis=0) < ALIKE * power  # parts at rest have no lag
     lag = np.full(x.shape[1], np.nan)
     for j in np.flatnonzero(error.min(axis=0) < ALIKE * (x**2).mean(axis=0)):
-        k = int(np.argmin(error[:, j]))
-        offset = 0.0
-        if 0 < k < len(shifts) - 1:
-            a, b, c = error[k - 1 : k + 2, j]
-            offset = 0.5 * (a - c) / (a - 2 * b + c) if a - 2 * b + c > 0 else 0.0
-        lag[j] = (shifts[k] + offset * stride) * step
+        lag[j], *each = (_least(shifts, column) * step for column in (error[:, j], *errors[:, alike[:, j], j].T))
+        if len(each) > 1 and abs(lag[j]) <= CERTAIN * np.std(each, ddof=1) / np.sqrt(len(each)):
+            lag[j] = 0.0
     return lag
+
+
+def _least(shifts: np.ndarray, error: np.ndarray) -> float:
+    """Return the place of the minimum of errors at equally spaced shifts, by a parabola through three of them."""
+    k = int(np.argmin(error))
+    if not 0 < k < len(shifts) - 1:
+        return float(shifts[k])
+    a, b, c = (float(value) for value in error[k - 1 : k + 2])
+    bend = a - 2 * b + c
+    return float(shifts[k] + (0.5 * (a - c) / bend if bend > 0 else 0.0) * (shifts[1] - shifts[0]))
 
 
 def position_noise(recording: Recording) -> np.ndarray:
@@ -177,10 +191,10 @@ def position_noise(recording: Recording) -> np.ndarray:
     return np.sqrt((third**2).mean(axis=0) / 20.0)  # white noise has 20 times its variance there
 
 
-def _difference(x: np.ndarray, y: np.ndarray, shift: int) -> np.ndarray:
-    """Return the mean square of y(t + shift) − x(t)."""
+def _differences(x: np.ndarray, y: np.ndarray, shift: int) -> np.ndarray:
+    """Return the mean squares (parts, n) of y(t + shift) − x(t) in parts of the recording."""
     if shift >= 0:
         d = y[shift:] - x[: len(x) - shift]
     else:
         d = y[:shift] - x[-shift:]
-    return (d**2).mean(axis=0)
+    return np.stack([(part**2).mean(axis=0) for part in np.array_split(d, LAG_PARTS)])

@@ -13,8 +13,9 @@ from ._friction import STEEP, TERMS, elements_of
 from ._preparation import SMOOTHING, Preparation
 from ._problem import AUTO, Problem
 from ._rows import REST, Moments, accumulate, block_edges, large_velocities, rows_of
+from ._selection import with_sliding
 from ._series import recording_of
-from ._spectrum import highest_band, position_noise, velocity_lag, velocity_spectrum
+from ._spectrum import CERTAIN, highest_band, position_noise, velocity_lag, velocity_spectrum
 from .model import TorqueModel, torque_model, with_variants
 
 SHIFTS = np.linspace(-0.3, 0.3, 7)
@@ -26,8 +27,6 @@ WORTH = 0.02
 SMALLEST_DELAY, DELAY_SHARE = 1.5e-3, 0.01
 """Minimum delay, s, and as a share of the band's period; smaller ones cannot be separated from unmodelled friction:
 of 290 simulated recordings without a delay one seems to have 0.5 % of the period."""
-CERTAIN = 3.0
-"""Number of standard errors, from the scatter among blocks, by which a delay must differ from zero."""
 SHORTEST_STEP = 1e-6
 """Shortest time between samples, s: torques of robots are not sampled faster, and spectra would fill the memory."""
 FEWEST_ROWS = 3.0
@@ -145,9 +144,13 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
     if problem.delay is None:
         # The load takes part: friction that is missing would be taken for a delay.
         shifts = (0.0, *(SHIFTS / band))
-        rows = rows_of(preparation.thinned, model, rest, loads[:, :1], shifts)
-        delay, applied = _delay(accumulate(model, rows, edges), np.array(shifts[1:]))
-        if applied and abs(delay) > max(step, SMALLEST_DELAY, DELAY_SHARE / band):
+        for supposed in (model, with_sliding(model)):
+            rows = rows_of(preparation.thinned, supposed, rest, loads[:, :1], shifts)
+            delay, applied = _delay(accumulate(supposed, rows, edges), np.array(shifts[1:]))
+            applied &= abs(delay) > max(step, SMALLEST_DELAY, DELAY_SHARE / band)
+            if not applied:
+                break
+        if applied:
             preparation = preparation.delayed(delay)
             loads, moments = _loads(problem, preparation, model, rest, edges)
     filters = [preparation.filters(k) for k in range(len(problem.logs))]

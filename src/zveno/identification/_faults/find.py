@@ -6,10 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .._estimate import Normal, normals
 from .._fitting import Fit
 from .._problem import Problem
+from .._rows import accumulate, rows_of
+from .._selection import with_sliding
 from .._survey import Choices, Survey
 from .._validation import Validation
+from ..model import TorqueModel
 from .fault import Fault
 from .gains import gain_faults, torque_gains
 from .geometry import geometry_faults, worth_on
@@ -73,13 +77,27 @@ ALIKE = 0.8
 def best_explanation(surveyed: Survey, fit: Fit, names: Sequence[str], mixups: bool) -> list[Fault]:
     """Return the fault that explains most, if there is one: each of these faults resembles the others.
 
+    Friction that the model lacks resembles them too, so the fault must also explain something beside all friction.
+
     Args:
-        found, fit: survey and fit of the recordings.
+        surveyed, fit: survey and fit of the recordings.
         names: joints.
         mixups: whether joints may be mixed up.
     """
+    chosen = surveyed.model.with_friction(fit.whole.friction)
+    best = _best(surveyed, chosen, [part.columns(fit.whole.places) for part in fit.parts], fit, names, mixups)
+    if best:
+        chosen = with_sliding(chosen)
+        rows = rows_of(surveyed.preparation.thinned, chosen, surveyed.rest, surveyed.loads[:, :1])
+        best = _best(surveyed, chosen, normals(accumulate(chosen, rows, surveyed.edges)), fit, names, mixups)
+    return best
+
+
+def _best(
+    surveyed: Survey, chosen: TorqueModel, parts: Sequence[Normal], fit: Fit, names: Sequence[str], mixups: bool
+) -> list[Fault]:
+    """Return `best_explanation` beside a model with its normal equations by block."""
     mechanism, parameters = surveyed.model.mechanism, fit.whole.consistent.p
-    parts = [part.columns(fit.whole.places) for part in fit.parts]
     explanations = gain_faults(torque_gains(parts, fit.whole.estimate.sigma), names)
     if surveyed.model.closed is not None:  # other signs and axes close the loops at other angles
         return sorted(explanations, key=lambda fault: -fault.worth)[:1]
@@ -87,7 +105,7 @@ def best_explanation(surveyed: Survey, fit: Fit, names: Sequence[str], mixups: b
     if mixups:
         explanations += mixup_faults(samples, names)
     best = sorted(explanations, key=lambda fault: -fault.worth)[:1]
-    for fault in geometry_faults(surveyed, fit, names):
+    for fault in geometry_faults(surveyed, chosen, fit, names):
         sampled = worth_on(samples, mechanism, parameters)
         rivals = [(each.worth, sampled if each.kind in SAMPLED else fault.worth) for each in best]
         if all(rival < ALIKE * worth for rival, worth in rivals):

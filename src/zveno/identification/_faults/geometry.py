@@ -20,7 +20,7 @@ from .._estimate import RANK, Normal, normals, pseudo_inverse, solve, total
 from .._fitting import Fit
 from .._rows import accumulate, rows_of
 from .._survey import Survey
-from ..model import TorqueFunction
+from ..model import TorqueFunction, TorqueModel
 from .fault import Fault
 from .samples import Samples, misfit
 
@@ -37,14 +37,14 @@ STEP = 1e-4
 """Step, rad and m, of the finite differences."""
 
 
-def geometry_faults(surveyed: Survey, fit: Fit, names: Sequence[str]) -> list[Fault]:
+def geometry_faults(surveyed: Survey, chosen: TorqueModel, fit: Fit, names: Sequence[str]) -> list[Fault]:
     """Report the recording of another robot, if torques require other joint axes.
 
     Args:
-        found, fit: survey and fit of the recording.
+        surveyed, fit: survey and fit of the recording.
+        chosen: the model with the friction to consider.
         names: joints.
     """
-    chosen = surveyed.model.with_friction(fit.whole.friction)
     displaced = axis_torques(chosen.mechanism, fit.whole.consistent.p)
     model = replace(chosen, user_torques={**chosen.user_torques, **displaced})
     rows = rows_of(surveyed.preparation.thinned, model, surveyed.rest, surveyed.loads[:, :1])
