@@ -6,11 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicHermiteSpline
 
 import zveno
 from tiers import few
 from zveno import ik
-from zveno.ik.paths import PosePath, solve_path
+from zveno.ik.paths import PosePath, solve_path, timing
 from zveno.ik.paths.follow import between
 from zveno.spatial.rotations import exp
 from zveno.spatial.transforms import is_transform, transform
@@ -444,6 +445,65 @@ def test_on_a_finer_grid_limits_and_speeds_hold(name, seed):
         assert (along <= robot.upper + 1e-6).all()
     for a, b in itertools.pairwise(np.flatnonzero(known)):  # gaps, too
         assert times[b] - times[a] >= abs(path.q[b] - path.q[a]).max() - 1e-9
+
+
+@pytest.mark.parametrize("name", few(["puma560", "ur5", "panda", "planar2", "doc004_arm", "iiwa14"], 3))
+@pytest.mark.parametrize("seed", few(range(8), 2))
+def test_sampled_motions_keep_limits_and_speeds_between_the_poses(name, seed):
+    """Of the timed motion itself, a hundred samples a pose and more: q, its differences and its derivatives."""
+    robot, rng = zveno.load(name), np.random.default_rng(seed)
+    q = rng.uniform(np.maximum(robot.lower, -2.5), np.minimum(robot.upper, 2.5))
+    planar = name == "planar2"
+    first, last = (robot.forward_kinematics(q) for _ in range(2))
+    last[:3, 3] += 0.2 * rng.normal(size=3) * (1, 1, not planar)
+    T = ik.PosePath.line(first, last, 10).poses
+    v, a = rng.uniform(0.5, 2.0, robot.n_v), rng.uniform(2.0, 9.0, robot.n_v)
+    task = (1, 1, 0, 0, 0, 0) if planar else "pose"
+    # Limits that the way is close to, or breaks between its poses.
+    free = robot.ik_path(T, q0=q, task=task)
+    limits = np.nanmin(free.q, axis=0) - 1e-4, np.nanmax(free.q, axis=0) + 1e-4
+    for box in (True, limits):
+        path = robot.ik_path(T, q0=q, task=task, velocity=v, acceleration=a, limits=box)
+        known = np.flatnonzero(np.isfinite(path.q).all(axis=1))
+        t, sampled, rates, accelerations = path.sample(max(100.0, 1000.0 / max(np.nanmax(path.times), 1e-3)))
+        assert t[-1] == pytest.approx(np.nanmax(path.times))
+        lower, upper = (robot.lower, robot.upper) if box is True else limits
+        assert (sampled >= lower - 2e-6).all()
+        assert (sampled <= upper + 2e-6).all()
+        assert (abs(rates) <= v * (1 + 1e-9)).all()
+        assert (abs(accelerations) <= a * (1 + 1e-9)).all()
+        if len(t) < 2:
+            continue
+        assert (abs(np.diff(sampled, axis=0)) <= v * np.diff(t)[:, None] * (1 + 1e-9) + 1e-12).all()
+        middle = 0.5 * (rates[1:] + rates[:-1])
+        assert abs(np.diff(sampled, axis=0) - middle * np.diff(t)[:, None]).max() < a.max() * np.diff(t).max() ** 2
+        # It passes the poses at their times.
+        smooth = CubicHermiteSpline(t, sampled, rates)
+        assert abs(smooth(path.times[known]) - path.q[known]).max() < 1e-9 + a.max() * np.diff(t).max() ** 2
+
+
+def test_a_spline_that_would_leave_limits_is_interrupted_there(monkeypatch):
+    """Where no knots help, the path is broken, with place and reason, and both parts come to rest."""
+    robot, poses = chord(0.4)
+    T = ik.PosePath.line(*poses, 7)
+    task = (1, 1, 0, 0, 0, 0)
+    greatest = robot.ik_path(ik.PosePath.line(*poses, 601), task=task, q0=[0.3, 1.4]).q[:, 1].max()
+    limits = {"joint2": (0.0, greatest + 1e-3)}
+    whole = robot.ik_path(T, task=task, q0=[0.3, 1.4], limits=limits, velocity=1.0, acceleration=3.0)
+    assert whole.status == "continuous"
+    monkeypatch.setattr(timing, "BEYOND", -2e-3)  # as if the limit were beyond what the way needs
+    path = robot.ik_path(T, task=task, q0=[0.3, 1.4], limits=limits, velocity=1.0, acceleration=3.0)
+    assert path.status == "with jumps"
+    assert set(path.jump_reasons) == {"limit of joint2"}
+    assert ((path.jump_fractions >= 0.0) & (path.jump_fractions < 1.0)).all()
+    assert len(path.jumps) == len(path.jump_sizes) == len(path.jump_deviations)
+    assert path.cost < whole.cost
+    assert path.times[-1] > whole.times[-1]
+    assert not path.velocity[[*path.jumps]].any()
+    with pytest.raises(zveno.ZvenoError, match="Give velocity="):
+        robot.ik_path(T, task=task).sample()
+    with pytest.raises(zveno.ZvenoError, match="lower rate"):
+        whole.sample(1e9)
 
 
 def finely(robot, q, A, B, pieces=100):

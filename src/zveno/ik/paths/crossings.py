@@ -43,6 +43,10 @@ class Crossing(NamedTuple):
     """Index of the state among those of the next pose."""
     state: np.ndarray
     """(n_q,) the same with whole turns as the motion makes them."""
+    place: float
+    """Share of the way at which the pose is singular."""
+    through: np.ndarray
+    """(2, n_q) the configurations between which the arm moves there while the frame rests."""
 
 
 class _Way:
@@ -84,7 +88,7 @@ def crossing(follower: Follower, k: int, x: np.ndarray, after: np.ndarray) -> Cr
         end = _approached(way, x, 0.0, 1.0)
         arrived = None if end is None else _reached(way, 1.0, end, after[singular], follower.difference(end, x))
         if arrived is not None:
-            return Crossing(int(singular[arrived.number]), arrived.state)
+            return arrived._replace(number=int(singular[arrived.number]))
     at_start = follower.least_singular(k, x[None])[0] < SINGULAR
     # The motion goes through the singularity, it does not turn back.
     beyond = np.flatnonzero(at_start | (follower.signs(k + 1, after) * follower.signs(k, x[None]) < 0))
@@ -97,7 +101,7 @@ def crossing(follower: Follower, k: int, x: np.ndarray, after: np.ndarray) -> Cr
     for number, end in _nearest_first(follower, before, after[beyond]):
         behind = _approached(way, end, 1.0, place)
         if behind is not None and _joined(way, place, before, behind, follower.difference(end, behind)):
-            return Crossing(int(beyond[number]), end)
+            return Crossing(int(beyond[number]), end, place, np.stack([before, behind]))
     return None
 
 
@@ -105,7 +109,7 @@ def _reached(way: _Way, place: float, x: np.ndarray, states: np.ndarray, motion:
     """Find the first of the states (s, n_q) of a singular pose that x can be joined to."""
     for number, end in _nearest_first(way.follower, x, states):
         if _joined(way, place, x, end, motion):
-            return Crossing(number, end)
+            return Crossing(number, end, place, np.stack([x, end]))
     return None
 
 

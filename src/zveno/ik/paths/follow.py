@@ -214,7 +214,7 @@ class Follower:
             size = np.max(np.abs(self.difference(corrected, x)), axis=1, initial=0.0)
             off = np.max(np.abs(self.difference(corrected, predicted)), axis=1, initial=0.0)
             good = (squared < ON_POSE) & (size <= LONGEST) & (off <= _OFF_PREDICTION * size + 1e-6)
-        return np.where(np.isfinite(corrected).all(axis=1)[:, None], corrected, x), good
+        return np.where(np.all(np.isfinite(corrected), axis=1, keepdims=True), corrected, x), good
 
     def _turns_near_limits(self, both: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return True (s,) if a joint turns back on the way so near to a limit that its place must be refined."""
@@ -224,9 +224,9 @@ class Follower:
         with np.errstate(invalid="ignore"):
             for room in (below, above):
                 room[:, :n] = np.where(self.periodic, (room[:, :n] + np.pi) % TURN - np.pi, room[:, :n])
-        back = low < both.min(axis=0) - 1e-9, high > both.max(axis=0) + 1e-9
-        near = (back[0] & (abs(below) < NEAR_LIMIT)) | (back[1] & (abs(above) < NEAR_LIMIT))
-        return np.any(near, axis=1)
+        back = np.logical_and(low < both.min(axis=0) - 1e-9, abs(below) < NEAR_LIMIT)
+        ahead = np.logical_and(high > both.max(axis=0) + 1e-9, abs(above) < NEAR_LIMIT)
+        return np.any(np.logical_or(back, ahead), axis=1)
 
     def signs_at(self, k: np.ndarray, states: np.ndarray) -> np.ndarray:
         """Return the sign of det J (s,) at poses k (s,) if J is square, else 1."""

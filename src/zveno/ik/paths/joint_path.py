@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from ...errors import ZvenoError
 from ...io.results import registered
 from ...mechanism import Mechanism
 from ...report.description import Description
@@ -14,6 +15,26 @@ from ...report.result import Result
 from .strands import Branch
 
 PathStatus = Literal["continuous", "with jumps", "incomplete"]
+
+
+@registered
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """A motion along cubic splines of their own length s, one after another, each from rest to rest.
+
+    Attributes:
+        knots: (m, n_q) configurations.
+        s: (m,) their places on their spline, from 0.
+        grid: (g,) places between which s̈ is constant.
+        rate: (g,) ṡ there.
+        first: (splines + 1, 2) numbers of the first knot and the first place of the grid of each.
+    """
+
+    knots: np.ndarray
+    s: np.ndarray
+    grid: np.ndarray
+    rate: np.ndarray
+    first: np.ndarray
 
 
 @registered
@@ -38,9 +59,9 @@ class JointPath(Result):
         fraction: of the path, measured in poses, that the sequence does before its first jump or unsolved pose.
         cost: sum of squared joint steps of the sequence, jumps left out.
         times: (N,) s from the start of the motion at which each pose is passed, where velocities or accelerations
-            are limited; a jump is made from rest to rest, all joints straight on.
-            Between poses it moves along a cubic spline through their configurations. None otherwise.
+            are limited; a jump is made from rest to rest, all joints straight on. None otherwise.
         velocity: (N, n_q) joint velocities at those times.
+        motion: between the poses, if there are times: a spline through configurations of the path; see `sample`.
         joint_names: coordinate names.
         mechanism, frame: the robot and the frame that follows the path.
         chain: places in q of the coordinates that move the frame.
@@ -66,6 +87,7 @@ class JointPath(Result):
     fraction: float = 1.0
     times: np.ndarray | None = field(default=None)
     velocity: np.ndarray | None = field(default=None)
+    motion: Motion | None = field(default=None)
 
     @property
     def status(self) -> PathStatus:
@@ -98,6 +120,22 @@ class JointPath(Result):
         if self.times is not None:
             text += f"; takes {np.nanmax(self.times):.3g} s"
         return text if self.jumps or self.unsolved else text + "; the best sequence is continuous"
+
+    def sample(self, rate: float = 1000.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return t (n,), and q, v and a (n, n_q) of the timed motion, also between the poses, at a rate in Hz.
+
+        Limits of position, velocity and acceleration hold at all times. Jumps and ways past poses without solutions
+        are straight lines.
+        """
+        if self.motion is None or not len(self.motion.knots):
+            raise ZvenoError(
+                "the path has no times" if self.motion is None else "no pose has a solution",
+                element="path",
+                remedy="Give velocity= or acceleration= to ik_path, and poses that can be reached",
+            )
+        from .timing import sampled  # not needed to load a result
+
+        return sampled(self.motion, rate)
 
     def describe(self) -> Description:
         """Return the description that text, figures and pages show."""

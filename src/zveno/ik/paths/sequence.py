@@ -166,3 +166,21 @@ def _chosen(follower: Follower, layers: list[Layer], chain: list[Label], start: 
             sizes.append(float(np.linalg.norm(follower.difference(states[run[0].layer], states[before]))))
         last = states[run[-1].layer]
     return Sequence(states, tuple(jumps), tuple(sizes), cost)
+
+
+def interrupted(follower: Follower, sequence: Sequence, jumps: tuple[int, ...]) -> Sequence:
+    """Return a sequence with more jumps, by the numbers of the poses after which it is not continuous."""
+    if not jumps:
+        return sequence
+    k = np.array(jumps)
+    sizes = np.linalg.norm(follower.difference(sequence.states[k + 1], sequence.states[k]), axis=1).tolist()
+    every = dict(
+        sorted(
+            {
+                **dict(zip(sequence.jumps, sequence.sizes, strict=True)),
+                **dict(zip(jumps, sizes, strict=True)),
+            }.items()
+        )
+    )
+    cost = sequence.cost - sum(size**2 for size in sizes)
+    return Sequence(sequence.states, tuple(every), tuple(every.values()), cost)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,11 @@ from ..solutions import COMPLETE, PROVED, Solutions
 from ..solve import solve_ik
 from ..targets import checked_targets
 from .follow import NEARLY_SINGULAR, Follower, jump_deviations
-from .interruptions import interruption
+from .interruptions import Interruption, interruption
 from .joint_path import JointPath
 from .pose_curves import PosePath
 from .redundant_sequence import redundant_sequence
-from .sequence import Sequence, best_sequence
+from .sequence import Sequence, best_sequence, interrupted
 from .strands import Branch, branches_from, linked_layers
 from .timing import Timing, timed
 
@@ -74,10 +73,13 @@ def solve_path(
             layers = linked_layers(follower, layers_q, where, advance)
             branches = branches_from(follower, layers, len(layers_q[0])) if len(T) > 1 else ()
             sequence = best_sequence(follower, layers, start)
-    found = [interruption(follower, k, sequence.states[k]) for k in sequence.jumps]
-    path = _path(follower, solutions, layers_q, sequence, branches, velocity, acceleration)
-    fractions, reasons = np.array([jump.fraction for jump in found]), tuple(jump.reason for jump in found)
-    return replace(path, jump_fractions=fractions, jump_reasons=reasons)
+    found = {k: interruption(follower, k, sequence.states[k]) for k in sequence.jumps}
+    timing: Timing | None = None
+    if velocity is not None or acceleration is not None:
+        timing = timed(follower, sequence.states, sequence.jumps, velocity, acceleration)
+        found |= timing.broken
+        sequence = interrupted(follower, sequence, tuple(timing.broken))
+    return _path(follower, solutions, layers_q, sequence, branches, [found[k] for k in sequence.jumps], timing)
 
 
 def _path(
@@ -86,8 +88,8 @@ def _path(
     layers_q: list[np.ndarray],
     sequence: Sequence,
     branches: tuple[Branch, ...],
-    velocity,
-    acceleration,
+    found: list[Interruption],
+    timing: Timing | None,
 ) -> JointPath:
     problem, q = follower.problem, sequence.states
     known = ~np.isnan(q[:, 0])
@@ -96,9 +98,6 @@ def _path(
         int(k) for k in np.flatnonzero(known) if follower.least_singular(int(k), q[k][None])[0] < NEARLY_SINGULAR
     ]
     broken = min([*sequence.jumps, *(k - 1 for k in unsolved), len(q) - 1])
-    timing: Timing | None = None
-    if velocity is not None or acceleration is not None:
-        timing = timed(problem.mechanism, q, sequence.jumps, velocity, acceleration)
     return JointPath(
         q=q,
         jumps=sequence.jumps,
@@ -112,6 +111,8 @@ def _path(
         chain=problem.chain,
         jump_sizes=sequence.sizes,
         jump_deviations=jump_deviations(follower, sequence.jumps, q),
+        jump_fractions=np.array([jump.fraction for jump in found]),
+        jump_reasons=tuple(jump.reason for jump in found),
         incomplete=()
         if problem.redundancy
         else tuple(
@@ -120,6 +121,7 @@ def _path(
         fraction=1.0 if len(q) == 1 and not unsolved else max(0.0, broken / max(1, len(q) - 1)),
         times=None if timing is None else timing.times,
         velocity=None if timing is None else timing.velocity,
+        motion=None if timing is None else timing.motion,
     )
 
 

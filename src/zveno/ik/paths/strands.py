@@ -80,8 +80,8 @@ def linked_layers(
             after = solutions[k + 1]
             if n:
                 advance = _with_rest(follower, k, steps[k], states[counts[k] :])
-                leaving = _windings(follower, advance.least, advance.greatest)
                 after = _link(follower, k, advance, states, after, target, turns, cost, reason, accept)
+                leaving = _windings(follower, advance.least, advance.greatest)
         layers.append(Layer(states, low, high, *leaving, target, turns, cost, reason))
         states = after
         if progress is not None:
@@ -119,12 +119,15 @@ def _link(follower, k, advance, states, after, target, turns, cost, reason, acce
             if crossed is None:
                 reason[i] = ended_because(follower, k, states[i]) if solved else "the next pose has no solution"
                 continue
+            passed = follower.limited(np.stack([states[i], *crossed.through, crossed.state]))
+            advance.least[i], advance.greatest[i] = passed.min(axis=0), passed.max(axis=0)
             target[i], cost[i] = crossed.number, np.sum(follower.difference(crossed.state, states[i]) ** 2)
             turns[i] = whole_turns(follower.periodic, crossed.state - after[crossed.number])
-            continue
         refused = _outside(follower, advance.least[i], advance.greatest[i])
         if refused:
-            reason[i] = refused
+            target[i], reason[i] = -1, refused
+            continue
+        if target[i] >= 0:
             continue
         match = int(matches[i])
         if match < 0 and len(after) > solved:

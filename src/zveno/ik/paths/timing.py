@@ -1,81 +1,176 @@
 """Time-optimal passing times of a joint path, with joint velocities and accelerations inside limits.
 
-Between rests the path is a cubic spline q(s) of its own length. With x = ṡ² and u = s̈, limits are linear in (x, u):
+Between rests the path is a cubic spline q(s) of its own length, through the configurations of the poses, and others
+that were followed between them where it would leave limits. With x = ṡ² and u = s̈, limits are linear in (x, u):
 |q'_j| √x ≤ v_j and |q'_j u + q''_j x| ≤ a_j. A pass backwards finds the greatest x from which the rest can still be
-reached, a pass forwards the greatest x that can be attained (time-optimal path parametrisation by reachability,
-Pham and Pham 2018). Limits hold on all of every interval of the grid, several between neighbouring poses.
+reached, one forwards the greatest x that can be attained (time-optimal path parametrisation by reachability, Pham
+and Pham 2018). Limits hold on all of every interval of the grid, several between neighbouring poses.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from ...errors import ShapeError, ZvenoError
-from ...mechanism import Mechanism
-from .._whole_body.box_limits import model_velocities
+from ...errors import ZvenoError
+from .._whole_body.box_limits import acceleration_limits, velocity_limits
+from .crossings import crossing
+from .follow import Follower
+from .interruptions import Interruption
+from .joint_path import Motion
+from .strands import named_limits
 
+MOST = 32
+"""Pieces from one pose to the next, at most, between which a spline has knots where it would leave limits."""
 BETWEEN = 8
-"""Points of the grid from one pose to the next."""
+"""Points of the grid from one knot to the next."""
+BEYOND = 1e-6
+"""Largest excess of the spline over a limit, rad or m."""
+MOST_SAMPLES = 10_000_000
 _TINY = 1e-12
 
 
 class Timing(NamedTuple):
-    """Times (N,) and joint velocities (N, n_q) at the poses; NaN where a pose has no configuration."""
+    """A timed motion.
+
+    Attributes:
+        times, velocity: (N,) and (N, n_q) at the poses; NaN where a pose has no configuration.
+        motion: between the poses too.
+        broken: by the pose before: where no spline between two poses stays inside limits.
+    """
 
     times: np.ndarray
     velocity: np.ndarray
+    motion: Motion
+    broken: dict[int, Interruption]
 
 
-def timed(mechanism: Mechanism, q: np.ndarray, jumps: tuple[int, ...], velocity: Any, acceleration: Any) -> Timing:
+class _Part(NamedTuple):
+    """A continuous part: knots q (m, n_q), their distances s (m,) from the first, and places (m,) in poses."""
+
+    q: np.ndarray
+    s: np.ndarray
+    place: np.ndarray
+
+
+def timed(
+    follower: Follower, states: np.ndarray, jumps: tuple[int, ...], velocity: Any, acceleration: Any
+) -> Timing:
     """Compute the fastest motion through configurations (N, n_q), at rest at both ends of every continuous part.
 
     From part to part, all joints move straight from rest to rest.
 
     Args:
-        mechanism: the robot, for its velocity limits.
-        q: configurations, NaN where there is none.
+        follower: of the chain along the poses.
+        states: configurations, NaN where there is none.
         jumps: numbers of the poses after which the motion is broken.
-        velocity: largest velocities, (n_q,), one number, or True for the model's; None for no limit.
+        velocity: largest velocities, (n_v,), one number, or True for the model's; None for no limit.
         acceleration: the same of accelerations.
     """
+    mechanism = follower.problem.mechanism
     if mechanism.n_q != mechanism.n_v:
         raise ZvenoError(
             f"{mechanism.name} has joints whose velocities are not the rates of q",
             element="velocity",
             remedy="Leave velocity and acceleration out, and time the path yourself",
         )
-    if velocity is True:
-        velocity = model_velocities(mechanism)
-    v, a = (
-        _limits(limit, mechanism.n_q, name)
-        for limit, name in ((velocity, "velocity"), (acceleration, "acceleration"))
+    v = velocity_limits(mechanism, False if velocity is None else velocity)
+    a = acceleration_limits(mechanism, acceleration)
+    parts, broken = _parts(follower, states, jumps)
+    times, rates = np.full(len(states), np.nan), np.full_like(states, np.nan)
+    sections: list[tuple[np.ndarray, ...]] = []
+    now = 0.0
+    for number, part in enumerate(parts):
+        if number:
+            straight = np.stack([parts[number - 1].q[-1], part.q[0]])
+            sections.append((straight, *_from_rest_to_rest(straight[1] - straight[0], v, a)))
+            now += _passed(*sections[-1][2:])[-1]
+        moving = np.diff(part.s, prepend=-1.0) > _TINY
+        s, q = part.s[moving], part.q[moving]
+        grid, rate = _timed_part(s, q, v, a)
+        poses = np.flatnonzero(part.place % 1.0 == 0.0)
+        at = BETWEEN * (np.cumsum(moving)[poses] - 1)
+        rows = part.place[poses].astype(int)
+        times[rows] = now + _passed(grid, rate)[at]
+        rates[rows] = _spline(s, q)(grid[at], 1) * rate[at, None] if len(s) > 1 else 0.0
+        sections.append((q, s, grid, rate))
+        now += _passed(grid, rate)[-1]
+    return Timing(times, rates, _motion(sections, states.shape[1]), broken)
+
+
+def _motion(sections: list[tuple[np.ndarray, ...]], n_q: int) -> Motion:
+    """Put sections (knots, their lengths, grid, rates) one behind the other."""
+    knots, s, grid, rate = (
+        zip(*sections, strict=True) if sections else (((np.zeros((0, n_q)),), *[(np.zeros(0),)] * 3))
     )
-    times, rates = np.full(len(q), np.nan), np.full_like(q, np.nan)
-    now, last = 0.0, None
-    for part in _parts(q, jumps):
-        if last is not None:
-            now += _from_rest_to_rest(abs(q[part[0]] - last), v, a)
-        t, dq = _timed_part(q[part], v, a)
-        times[part], rates[part] = now + t, dq
-        now, last = times[part[-1]], q[part[-1]]
-    return Timing(times, rates)
+    sizes = [(len(own), len(points)) for own, points in zip(knots, grid, strict=True)]
+    first = np.concatenate([np.zeros((1, 2), int), np.cumsum(sizes, axis=0)])
+    return Motion(np.concatenate(knots), np.concatenate(s), np.concatenate(grid), np.concatenate(rate), first)
 
 
-def _from_rest_to_rest(distance: np.ndarray, v: np.ndarray, a: np.ndarray) -> float:
-    """Return the time in which all joints go these distances straight on, each within its limits."""
-    moving = distance > 0
-    distance, v, a = distance[moving], v[moving], a[moving]
-    if (np.isinf(v) & np.isinf(a)).any():
+def sampled(motion: Motion, rate: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return t (n,), q, v and a (n, n_q) of a motion at a rate, Hz, or a little more, its last moment included."""
+    if not (np.isfinite(rate) and rate > 0.0):
+        raise ZvenoError(f"is {rate}", element="rate", remedy="Give samples per second, above zero")
+    sections = list(_sections(motion))
+    ends = np.cumsum([_passed(grid, speed)[-1] for _, _, grid, speed in sections])
+    if ends[-1] * rate > MOST_SAMPLES:
+        raise ZvenoError(
+            f"a motion of {ends[-1]:.4g} s has more than {MOST_SAMPLES} samples",
+            element="rate",
+            remedy="Give a lower rate",
+        )
+    t = np.linspace(0.0, ends[-1], int(np.ceil(ends[-1] * rate - 1e-9)) + 1)
+    own = np.minimum(np.searchsorted(ends, t), len(ends) - 1)
+    q, v, a = np.zeros((3, len(t), motion.knots.shape[1]))
+    for number, (knots, s, grid, speed) in enumerate(sections):
+        rows = np.flatnonzero(own == number)
+        if len(s) < 2:
+            q[rows] = knots[0]
+            continue
+        passed = _passed(grid, speed)
+        late = np.clip(t[rows] - (ends[number] - passed[-1]), 0.0, passed[-1])
+        k = np.clip(np.searchsorted(passed, late, side="right") - 1, 0, len(grid) - 2)
+        duration = passed[k + 1] - passed[k]
+        u = np.where(duration > 0.0, (speed[k + 1] - speed[k]) / np.where(duration > 0.0, duration, 1.0), 0.0)
+        late = late - passed[k]
+        faster, place = speed[k] + u * late, np.minimum(grid[k] + (speed[k] + 0.5 * u * late) * late, s[-1])
+        spline = _spline(s, knots)
+        first = spline(place, 1)
+        q[rows], v[rows] = spline(place), first * faster[:, None]
+        a[rows] = spline(place, 2) * faster[:, None] ** 2 + first * u[:, None]
+    return t, q, v, a
+
+
+def _sections(motion: Motion) -> Iterator[tuple[np.ndarray, ...]]:
+    for (knot, point), (next_knot, next_point) in itertools.pairwise(motion.first.tolist()):
+        own, points = slice(knot, next_knot), slice(point, next_point)
+        yield motion.knots[own], motion.s[own], motion.grid[points], motion.rate[points]
+
+
+def _spline(s: np.ndarray, q: np.ndarray) -> CubicSpline:
+    return CubicSpline(s, q, bc_type="natural" if len(s) > 2 else "not-a-knot")
+
+
+def _passed(grid: np.ndarray, rate: np.ndarray) -> np.ndarray:
+    """Return the times (g,) at which places of a grid are passed, from 0 on; s̈ is constant between."""
+    return np.concatenate([[0.0], np.cumsum(2.0 * np.diff(grid) / np.maximum(rate[1:] + rate[:-1], _TINY))])
+
+
+def _from_rest_to_rest(d: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the lengths (2,) of the ends of a straight line d (n,), and the grid (4,) and rates of its motion."""
+    length = float(np.linalg.norm(d))
+    share = abs(d[d != 0.0]) / length
+    fastest, steepest = (v[d != 0.0] / share).min(initial=np.inf), (a[d != 0.0] / share).min(initial=np.inf)
+    top = min(float(fastest), float(np.sqrt(steepest * length))) if length else 0.0
+    if np.isinf(top):
         raise _unlimited()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ramp = np.where(np.isinf(a), 0.0, v / a)  # the time to full speed
-        peaked = np.isinf(v) | (distance / v < ramp)
-        seconds = np.where(peaked, 2.0 * np.sqrt(distance / a), distance / v + ramp)
-    return float(seconds.max(initial=0.0))
+    ramp = min(0.5 * top * top / float(steepest), 0.5 * length)
+    return np.array([0.0, length]), np.array([0.0, ramp, length - ramp, length]), np.array([0.0, top, top, 0.0])
 
 
 def _unlimited() -> ZvenoError:
@@ -86,54 +181,83 @@ def _unlimited() -> ZvenoError:
     )
 
 
-def _limits(given, n: int, name: str) -> np.ndarray:
-    if given is None or given is False:
-        return np.full(n, np.inf)
-    try:
-        array = np.broadcast_to(np.asarray(given, dtype=float), (n,))
-    except (TypeError, ValueError):
-        raise ShapeError(f"is not one number or {n}", element=name) from None
-    if not (array > 0).all():
-        raise ShapeError("must be positive", element=name, remedy=f"Give one number or {n}")
-    return array
+def _parts(
+    follower: Follower, states: np.ndarray, jumps: tuple[int, ...]
+) -> tuple[list[_Part], dict[int, Interruption]]:
+    """Return the parts between jumps, with more knots where a spline leaves limits, ended where none helps."""
+    pieces, broken = np.ones(len(states), int), dict[int, Interruption]()
+    while True:
+        parts = [_part(follower, states, run, pieces[run[:-1]]) for run in _runs(states, {*jumps, *broken})]
+        beyond = {int(place): (place % 1.0, why) for part in parts for place, why in _beyond(follower, part)}
+        if not beyond:
+            return parts, broken
+        for k, (fraction, why) in beyond.items():
+            if pieces[k] < MOST:
+                pieces[k] *= 2
+            else:
+                broken[k] = Interruption(fraction, why)
 
 
-def _parts(q: np.ndarray, jumps: tuple[int, ...]) -> list[np.ndarray]:
+def _runs(states: np.ndarray, jumps: set[int]) -> list[np.ndarray]:
     """Return numbers of the poses of every continuous part."""
-    parts: list[list[int]] = []
-    for k in range(len(q)):
-        if np.isnan(q[k]).any():
-            continue
-        if parts and parts[-1][-1] == k - 1 and k - 1 not in jumps:
-            parts[-1].append(k)
-        else:
-            parts.append([k])
-    return [np.array(part) for part in parts]
+    known = np.flatnonzero(~np.isnan(states[:, 0]))
+    ends = [i for i, k in enumerate(known[:-1].tolist(), start=1) if k in jumps or known[i] != k + 1]
+    return [run for run in np.split(known, ends) if len(run)]
 
 
-def _timed_part(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute times (N,) and velocities (N, n) of one continuous part, from rest to rest."""
-    s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(q, axis=0), axis=1))])
-    moving = np.concatenate([[True], np.diff(s) > _TINY])
-    times, rates = np.zeros(len(q)), np.zeros_like(q)
-    if moving.sum() < 2:
-        return times, rates
-    knots = s[moving]
-    spline = CubicSpline(knots, q[moving], bc_type="natural" if len(knots) > 2 else "not-a-knot")
-    grid = np.concatenate(
-        [*(np.linspace(l, r, BETWEEN, endpoint=False) for l, r in itertools.pairwise(knots)), knots[-1:]]
-    )
-    first, second = spline(grid, 1), spline(grid, 2)
-    x = _greatest(first, second, np.diff(grid), v, a)
-    root = np.sqrt(x)
+def _part(follower: Follower, states: np.ndarray, run: np.ndarray, pieces: np.ndarray) -> _Part:
+    """Return the part through the poses of a run (r,), with knots that cut the way between into pieces (r − 1,)."""
+    q, place = [states[run]], [run.astype(float)]
+    for count in np.unique(pieces[pieces > 1]).tolist():
+        k = run[:-1][pieces == count]
+        between, fine = follower.places(k, states[k], count, states[k + 1])
+        q.append(between[1:-1, fine].reshape(-1, states.shape[1]))
+        place.append((k[fine] + np.arange(1, count)[:, None] / count).ravel())
+        for i in k[~fine].tolist():
+            met = crossing(follower, i, states[i], states[i + 1][None])
+            if met is not None:
+                q.append(met.through)
+                place.append(i + np.array([met.place, met.place]).clip(1e-9, 1.0 - 1e-9))
+    places = np.concatenate(place)
+    order = np.argsort(places, kind="stable")
+    knots = np.concatenate(q)[order]
+    s = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(knots, axis=0), axis=1))])
+    return _Part(knots, s, places[order])
+
+
+def _beyond(follower: Follower, part: _Part) -> Iterator[tuple[float, str]]:
+    """Yield places of a part where its spline is beyond limits, and which."""
+    moving = np.diff(part.s, prepend=-1.0) > _TINY
+    s, q, place = part.s[moving], part.q[moving], part.place[moving]
+    if len(s) < 2:
+        return
+    spline, h, (lower, upper) = _spline(s, q), np.diff(s)[:, None] / 3.0, follower.box
+    slope = spline(s, 1)
+    # A cubic lies in the hull of its control points.
+    hull = np.stack([q[:-1], q[:-1] + h * slope[:-1], q[1:] - h * slope[1:], q[1:]])
+    doubtful = ((hull > upper + BEYOND) | (hull < lower - BEYOND)).any(axis=(0, 2))
+    share = np.linspace(0.0, 1.0, MOST + 1)
+    for i in np.flatnonzero(doubtful).tolist():
+        x = spline(s[i] + share * (s[i + 1] - s[i]))
+        over = (x > upper + BEYOND) | (x < lower - BEYOND)
+        if over.any():
+            first = share[np.argmax(over.any(axis=1))] * (place[i + 1] - place[i])
+            yield (
+                float(np.clip(place[i] + first, np.floor(place[i]), np.ceil(place[i + 1]) - 1e-9)),
+                named_limits(follower, np.flatnonzero(over.any(axis=0))),
+            )
+
+
+def _timed_part(s: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute a grid along a part with knots q at lengths s, and ṡ there, from rest to rest."""
+    if len(s) < 2:
+        return np.zeros(1), np.zeros(1)
+    spline = _spline(s, q)
+    grid = np.append((s[:-1, None] + np.diff(s)[:, None] * np.arange(BETWEEN) / BETWEEN).ravel(), s[-1])
+    x = _greatest(spline(grid, 1), spline(grid, 2), np.diff(grid), v, a)
     if not np.isfinite(x).all():
         raise _unlimited()
-    t = np.concatenate([[0.0], np.cumsum(2.0 * np.diff(grid) / np.maximum(root[1:] + root[:-1], _TINY))])
-    at = np.flatnonzero(moving)
-    times[at], rates[at] = t[::BETWEEN], (first * root[:, None])[::BETWEEN]
-    for k in np.flatnonzero(~moving):
-        times[k], rates[k] = times[k - 1], rates[k - 1]
-    return times, rates
+    return grid, np.sqrt(x)
 
 
 def _greatest(first: np.ndarray, second: np.ndarray, steps: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
