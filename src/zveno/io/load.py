@@ -18,7 +18,6 @@ from ..mechanism import Mechanism
 from ..mechanism.plausibility import warn_about_sizes
 from .files import read_text
 from .open_models import is_open_model, open_model
-from .xacro import read_xacro
 
 # --- robot_descriptions
 
@@ -38,6 +37,8 @@ def _described_mechanism(name: str, snap: bool | None) -> Mechanism:
     if file is None:
         raise ModelError("has no URDF, MJCF or xacro file", element=name, remedy="Choose another description")
     if file.suffix == ".xacro":
+        from .xacro import read_xacro
+
         return read_xacro(file, snap=snap, arguments=arguments)
     if hasattr(module, "MJCF_PATH") and not hasattr(module, "URDF_PATH"):
         from .mjcf import read_mjcf

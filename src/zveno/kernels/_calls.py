@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import inspect
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -309,7 +310,7 @@ def _plain(name: str, inputs: Sequence[str], k: int, value: Any) -> Any:
     for part in value if isinstance(value, list | tuple) else (value,):
         if type(part) in _HARMLESS:
             continue
-        if isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part):
+        if "numpy.ma" in sys.modules and np.ma.is_masked(part):
             raise ShapeError("must not have masked entries", element=element, remedy="Fill or remove them")
         if hasattr(type(part), "unit") or hasattr(type(part), "units"):
             raise ShapeError(

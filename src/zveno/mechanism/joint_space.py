@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ShapeError, unknown_name
+from ..spatial.vectors import is_masked
 from .joints import turned_less
 from .parts import Joint, Mimic
 
@@ -209,7 +210,7 @@ class JointSpace:
             from .units import by_name
 
             x = by_name(cast("Mechanism", self), x)
-        if np.ma.is_masked(x):
+        if is_masked(x):
             raise ShapeError("must not have masked entries", element=name, remedy="Fill or remove them")
         if np.iscomplexobj(x):
             raise ShapeError("must be an array of real numbers", element=name, remedy="Leave out imaginary parts")

@@ -23,7 +23,7 @@ from ..kernels.trace import call, trace
 from ..mechanism import Mechanism
 from ..mechanism.base import FLOATING_BASE
 from ..mechanism.units import velocity_names
-from ..spatial.vectors import real_array
+from ..spatial.vectors import is_masked, real_array
 
 # --- functions of time
 
@@ -131,7 +131,7 @@ class Called(Control):
         """Return the torques of the function, checked for shape."""
         try:
             returned = self.function(t, np.array(q), np.array(v))  # what it writes into stays its own
-            if np.ma.is_masked(returned):
+            if is_masked(returned):
                 raise TypeError("it returned masked entries")
             tau = np.asarray(returned)
             if tau.dtype.kind not in "fiub":
