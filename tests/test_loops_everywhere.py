@@ -18,6 +18,7 @@ FUNCTIONS = {
     "evaluate_constraints",
     "impact",
     "mobility",
+    "whole_body",
 }
 METHODS = {
     "base_parameters",
@@ -145,8 +146,6 @@ def test_inverse_kinematics_of_an_elbow_with_a_rod():
         assert not np.any(robot.ik(target, frame="tool", task="position").count)
     with pytest.raises(ModelError, match="does not know closed loops"):
         zveno.ik.Tracker(robot, "tool")
-    with pytest.raises(ModelError, match="does not know closed loops"):
-        zveno.ik.DifferentialIK(robot, [zveno.ik.FrameTask("tool")], 0.01)
 
 
 @pytest.mark.parametrize("name", ["mass_matrix", "jacobian", "inverse_dynamics", "regressor"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +15,17 @@ from ...clearance import Clearance
 from ...clearance.capsules import acceptance
 from ...errors import ShapeError, ZvenoError
 from ...kernels.kernel import Kernel
-from ...mechanism import Mechanism
-from ...mechanism.loops import for_trees
+from ...mechanism import Mechanism, edit
 from ...mechanism.unit_quaternions import refuse_unnormalized
 from ...robot_functions import RobotFunctions
 from .box_limits import coordinate_limits, limits_kept
+from .closing import SHUT, closing_kernel
 from .posture_program import PostureProblem, posture_program, task_misses
 from .posture_result import Configurations
 from .posture_search import PostureSearch
 from .posture_targets import checked_targets
 from .starts import starts_of
-from .tasks import Task
+from .tasks import ClosedLoops, Task
 from .velocity_ik import DifferentialIK, kernel_of_function, kernel_of_tasks
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ ARRIVED = 1e-7
 """Errors before a step, m and rad, after which it needs no other: it squares them."""
 
 
-@for_trees
 def whole_body(
     robot: RobotFunctions,
     targets: Mapping[str, Any],
@@ -53,7 +53,9 @@ def whole_body(
     where: Callable[[np.ndarray], np.ndarray] | Clearance | None = None,
     n: int = 1,
 ) -> Configurations:
-    """Find postures of a tree, on any base, that put several frames and the centre of mass at their targets.
+    """Find postures, on any base, that put several frames and the centre of mass at their targets.
+
+    Closed loops are closed in every posture, to 1e-12 m and rad in independent rows.
 
     Args:
         robot: the robot.
@@ -76,19 +78,56 @@ def whole_body(
     usable = acceptance(robot, where)
     flat = np.concatenate(numbers)
     digest = hashlib.blake2b(flat.tobytes(), digest_size=8, key=mechanism.fingerprint.encode()[:64]).hexdigest()
-    kept = partial(limits_kept, mechanism, limits)
+    kept, closed = partial(limits_kept, mechanism, limits), _as_it_is
+    asked = given
+    if mechanism.loops:
+        given = (*given, ClosedLoops(mechanism))
+        within = np.concatenate([np.broadcast_to(within, (len(asked), 2)), [[SHUT, SHUT]]])
+        slack = np.concatenate([slack, np.zeros(2)])
+        closed, kept = partial(_closed, mechanism), partial(_kept_and_closed, mechanism, kept)
+        robot = _tree(mechanism)
     search = PostureSearch(robot, given, _errors(mechanism, given), flat, within, kept, usable)
     for number, starts, most_steps in _rounds(robot, given, flat, q0):
         kernel = _kernel(mechanism, given, most_steps, limits is not False)
-        search.take(kernel(starts, flat, slack, low, high), len(starts))
+        search.take(closed(kernel(starts, flat, slack, low, high)), len(starts))
         if len(search.reached) >= n:
             break
         if number in BOUNDED and len(search.near) and not slack.any():
             count, steps = BOUNDED[number]
-            search.take(_within_limits(robot, given, search.near[:count], flat, limits, steps, n), 0)
+            within_limits = _within_limits(
+                RobotFunctions(mechanism) if mechanism.loops else robot,
+                asked,
+                search.near[:count],
+                flat,
+                limits,
+                steps,
+                n,
+            )
+            search.take(closed(within_limits), 0)
             if len(search.reached) >= n:
                 break
-    return search.result(digest)
+    return replace(search.result(digest), mechanism=mechanism)
+
+
+@lru_cache(maxsize=16)
+def _tree(mechanism: Mechanism) -> RobotFunctions:
+    """Return a mechanism with its loops open, whose loops are a task."""
+    return RobotFunctions(edit.opened(mechanism))
+
+
+def _as_it_is(q: np.ndarray) -> np.ndarray:
+    return q
+
+
+def _closed(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
+    """Return postures (s, n_q) after two more Newton steps onto the loops, as they are where these fail."""
+    after, shut = closing_kernel(mechanism)(q)
+    return np.where((shut > 0.0)[..., None], after, q)
+
+
+def _kept_and_closed(mechanism: Mechanism, kept: Callable[[np.ndarray], np.ndarray], q: np.ndarray) -> np.ndarray:
+    """Return True for postures within limits with all loops closed."""
+    return kept(q) & (closing_kernel(mechanism)(q)[1] > 0.0)
 
 
 def _within_limits(

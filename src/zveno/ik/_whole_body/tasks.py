@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ...algorithms.loop_rows import loop_rows, row_names
 from ...errors import ModelError, ShapeError, ZvenoError, unknown_name
+from ...loops.selection import selection
 from ...mechanism import Mechanism
 from ...spatial.rotations import z_to
 from ...spatial.transforms import is_transform
@@ -260,6 +262,57 @@ class PostureTask(Task):
     def plain_shape(self, mechanism: Mechanism) -> tuple[int, ...]:
         """Return (n_q,)."""
         return (mechanism.n_q,)
+
+
+@dataclass(frozen=True)
+class ClosedLoops(Task):
+    """The independent rows of a mechanism's loops are zero; a task without a target, of `whole_body` itself."""
+
+    mechanism: Mechanism = field(repr=False)
+    fingerprint: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fingerprint", f"loops of {self.mechanism.fingerprint}")
+
+    @property
+    def name(self) -> str:
+        """Name of its misses."""
+        return "closed loops"
+
+    @property
+    def chosen(self) -> tuple[int, ...]:
+        """Rows: those in metres first."""
+        names = row_names(self.mechanism)
+        rows = selection(self.mechanism).rows.tolist()
+        return tuple(sorted(rows, key=lambda row: (names[row][-2] == "r", row)))
+
+    @property
+    def n_rows(self) -> int:
+        """Equations."""
+        return len(self.chosen)
+
+    @property
+    def n_first(self) -> int:
+        """Equations in metres."""
+        names = row_names(self.mechanism)
+        return sum(names[row][-2] != "r" for row in self.chosen)
+
+    def rows(self, state: BodyState, target: Any) -> TaskRows:
+        """Return −φ and J."""
+        loops, chosen = loop_rows(self.mechanism, state.q, np.zeros(self.mechanism.n_v)), list(self.chosen)
+        return TaskRows(-loops.value[chosen], loops.J[chosen])
+
+    def error(self, state: BodyState, target: Any) -> Any:
+        """Return −φ."""
+        return self.rows(state, target).e
+
+    def jacobian(self, state: BodyState, target: Any) -> Any:
+        """Return J."""
+        return self.rows(state, target).J
+
+    def target_size(self, mechanism: Mechanism) -> int:
+        """Return zero: they have no target."""
+        return 0
 
 
 def checked_tasks(mechanism: Mechanism, tasks: Sequence[Task]) -> tuple[Task, ...]:

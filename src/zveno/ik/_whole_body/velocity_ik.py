@@ -15,10 +15,10 @@ from ...errors import ShapeError, ZvenoError
 from ...fit.quadratic.steps import INFEASIBLE, SOLVED
 from ...kernels.builder import structured_program
 from ...kernels.trace import trace
-from ...mechanism.loops import refuse_loops
 from ...mechanism.unit_quaternions import refuse_unnormalized
 from ...robot_functions import RobotFunctions
 from .box_limits import acceleration_limits, position_limits, velocity_limits
+from .closing import OPEN, SHORTENED, division_of
 from .tasks import (
     Task,
     checked_tasks,
@@ -37,7 +37,9 @@ VelocityStatus = Literal["solved", "infeasible", "undecided"]
 STATUSES: dict[float, VelocityStatus] = {SOLVED: "solved", INFEASIBLE: "infeasible"}
 REASONS = {
     SOLVED: "",
-    INFEASIBLE: "limits, clearance and support contradict each other; the robot stands still",
+    INFEASIBLE: "limits, clearance, support and closed loops contradict each other; the robot stands still",
+    OPEN: "the loops do not close behind the step; the robot stands still",
+    SHORTENED: "the loops close behind a part of the step only, which is taken",
     NOT_FINITE: "the state or a target is not finite",
 }
 LANES = 2
@@ -87,7 +89,8 @@ class VelocityStep:
 class DifferentialIK:
     """Joint velocities that serve several tasks within limits: one quadratic program, compiled once for the tasks.
 
-    Call it with q and targets; it returns a `VelocityStep`.
+    Call it with q and targets; it returns a `VelocityStep`. Closed loops are constraints: q must be closed, and the
+    q of a solved step is closed to 1e-12 m and rad. Limits of joints that follow from others hold to first order.
 
     Args:
         robot: the robot.
@@ -122,7 +125,6 @@ class DifferentialIK:
         damping: float = 1e-6,
     ):
         mechanism = robot.mechanism
-        refuse_loops(robot, "DifferentialIK")
         self.robot = robot
         self.tasks: tuple[Task, ...] = checked_tasks(mechanism, tasks)
         self.capsules: Capsules | None = None if clearance is None else Capsules(robot, clearance)
@@ -139,7 +141,9 @@ class DifferentialIK:
         n_corners = 0 if self._corners is None else len(self._corners)
         plain = tuple(_without_numbers(task) for task in self.tasks)
         layout = None if self.capsules is None or not self.capsules.layout.n else self.capsules.layout
-        self.problem: VelocityProblem = VelocityProblem(mechanism, plain, layout, n_corners, limits is not False)
+        self.problem: VelocityProblem = VelocityProblem(
+            mechanism, plain, layout, n_corners, limits is not False, division_of(mechanism)
+        )
         weights = np.array([(*weights_of(task), task.gain, *zones_of(task)) for task in self.tasks])
         self._weights = np.where(np.isinf(weights), 1.0, weights)[:, : self.problem.n_weights].ravel()
         self._limits = np.concatenate(
@@ -217,6 +221,8 @@ class DifferentialIK:
         answer = kernel(q, v_before, *given, warm, active)
         v, q_next, active, held, errors = answer[:5]
         rows = answer[5] if self.problem.n_rows else np.zeros((*v.shape[:-1], 0)) if v.ndim > 1 else self._no_rows
+        if self.problem.division is not None:
+            rows = rows[..., : self.problem.n_told]
         step = VelocityStep.__new__(VelocityStep)  # a frozen class takes two microseconds to fill otherwise
         step.__dict__.update(
             v=v, q=q_next, active=active, active_rows=rows, errors=errors, codes=answer[-2], held=held

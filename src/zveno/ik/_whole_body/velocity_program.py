@@ -13,10 +13,13 @@ from ...fit.quadratic.steps import SOLVED, Sizes
 from ...kernels.builder import Builder, Rows
 from ...kernels.ops import abs, equal, less, less_equal, logical_and, where
 from ...mechanism.joints import QUATERNION_TOLERANCE
+from .closing import kept, still_open, write_closing
 from .velocity_rows import SETTINGS, VelocityProblem, balls_kept, balls_velocities, velocity_terms
 
 NOT_FINITE = 3.0
 """Status of a step whose state or target is not finite, not rigid or has no unit quaternion."""
+PARTS = 4
+"""Number of attempts at a step, each a quarter as long as the one before, until closed loops close behind it."""
 STRICT_SLACK = 1e-9
 """Others may disturb a strict task by as much in a step, m or rad; the next step sees it."""
 RIGID = 1e-6
@@ -80,7 +83,22 @@ def velocity_program(program: Builder, problem: VelocityProblem) -> None:
     status[0] = program.step(partial(_judged, problem), answer.status[0], answer.x[0, n], given[0][0], given[2][0])
     if first is not None:
         status[0] = program.step(_worse, first.status[0], status[0])
-    v_out[0], q_out[0] = program.step(partial(moved, problem), given[0][0], answer.x[0, n], given[-1][0], status[0])
+    before, settings = given[0][0], given[-1][0]
+    if problem.division is None:
+        v_out[0], q_out[0] = program.step(partial(moved, problem), before, answer.x[0, n], settings, status[0])
+    else:
+        after = program.scratch("after", 1, mechanism.n_q)
+        share, again = program.scratch("part", 1, 1, zero=True), program.scratch("open", 1, 1, zero=True)
+        share[0], again[0] = program.step(partial(np.ones, 1)), program.step(partial(np.ones, 1))
+        with program.repeat_while(again, PARTS):
+            given_part = before, answer.x[0, n], share[0], settings, status[0]
+            after[0] = program.step(partial(_moved_in_part, problem), *given_part)
+            write_closing(program, mechanism, problem.division, after)
+            opened = partial(still_open, mechanism, problem.division)
+            share[0], again[0] = program.step(opened, before, after[0], share[0])
+        keep = partial(kept, mechanism, problem.division)
+        ended = program.step(keep, before, after[0], status[0], share[0], settings)
+        v_out[0], q_out[0], status[0] = ended
     side_out[0, n] = program.step(_same, answer.side[0, n])
     held_out[0, n] = program.step(_common, answer.side[0, n], active[0, n])
     if row_side_out is not None and answer.row_side is not None:
@@ -155,6 +173,10 @@ def _worse(first: Any, second: Any) -> Any:
 def _common(side: Any, before: Any) -> Any:
     """Return sides that are the same in both; 0 elsewhere."""
     return where(equal(side, before), side, 0.0)
+
+
+def _moved_in_part(problem: VelocityProblem, q: Any, delta: Any, share: Any, settings: Any, status: Any) -> Any:
+    return moved(problem, q, delta * share[0], settings, status)[1]
 
 
 def _same(x: Any) -> Any:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from ...algorithms.center_of_mass import center_of_mass, center_of_mass_jacobian
+from ...algorithms.loop_rows import loop_rows
+from ...algorithms.projection import Division
 from ...clearance.distances import Layout, distances_and_slopes
 from ...kernels.ops import greater, maximum, minimum, sqrt, where
 from ...mechanism import Mechanism
@@ -37,6 +39,8 @@ class VelocityProblem:
         layout: capsules that keep clear, or None.
         n_corners: corners of the support polygon; 0 for none.
         limited: True if ball joints stay within their angles.
+        division: independent and dependent velocities of a mechanism with closed loops, which every step keeps
+            closed.
     """
 
     mechanism: Mechanism
@@ -44,6 +48,7 @@ class VelocityProblem:
     layout: Layout | None = None
     n_corners: int = 0
     limited: bool = True
+    division: Division | None = None
 
     @cached_property
     def balls(self) -> tuple[tuple[slice, float], ...]:
@@ -72,8 +77,18 @@ class VelocityProblem:
 
     @property
     def n_rows(self) -> int:
+        """Rows of clearance, support and ball joints, then of closed loops."""
+        return self.n_told + self.n_closed
+
+    @property
+    def n_told(self) -> int:
         """Rows of clearance, support and ball joints."""
         return (0 if self.layout is None else self.layout.n) + self.n_corners + len(self.balls)
+
+    @property
+    def n_closed(self) -> int:
+        """Independent rows of closed loops."""
+        return 0 if self.division is None else len(self.division.pivots)
 
     @property
     def n_strict(self) -> int:
@@ -125,7 +140,14 @@ def velocity_terms(
         terms += (np.array(H_first), np.array(g_first), J_first)
     if problem.n_rows:
         C, low = _inequalities(problem, q, corners, clearance_gain, margin, limit_gain)
-        terms += (C, low, np.full(problem.n_rows, np.inf))
+        high = [np.inf] * len(low)
+        if problem.division is not None:
+            loops = loop_rows(mechanism, q, np.zeros(n))
+            chosen = [row for row, _ in problem.division.pivots]
+            C += list(loops.J[chosen])
+            low += list(-loops.value[chosen])
+            high += list(-loops.value[chosen])
+        terms += (np.array(C), np.array(low), np.array(high))
     return terms
 
 
@@ -196,7 +218,7 @@ def _reach(room: Any, gain: Any, acceleration: Any, dt: Any) -> Any:
 
 def _inequalities(
     problem: VelocityProblem, q: Any, corners: Any, gain: Any, margin: Any, limit_gain: Any
-) -> tuple[Any, Any]:
+) -> tuple[list[Any], list[Any]]:
     """Return rows C and lower bounds: a distance loses at most the share `gain` of its excess over the margin.
 
     So does the angle that a ball has left, to first order; see `balls_kept`.
@@ -222,7 +244,7 @@ def _inequalities(
         row[velocities_of(mechanism, place)] = -turn / where(greater(angle, NO_TURN), angle, 1.0)
         C.append(row)
         low.append(-limit_gain * (most - angle))
-    return np.array(C), np.array(low)
+    return C, low
 
 
 def balls_kept(balls: tuple[tuple[slice, float], ...], q: Any) -> Any:
