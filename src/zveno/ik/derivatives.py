@@ -10,7 +10,6 @@ from ..errors import ZvenoError
 from ..robot_functions import RobotFunctions
 from .checks.judgement import EXACT, SINGULAR, jacobians
 from .frame_motion import moving_velocities, pose_and_jacobian, skew, task_errors
-from .hybrid import hybrid_of
 from .ik_problem import IkProblem
 from .newton import Lanes, newton
 
@@ -35,7 +34,11 @@ def pose_derivatives(solutions: Solutions, chain: IkProblem, rows: np.ndarray, p
     """
     mechanism = solutions.mechanism
     assert mechanism is not None
-    hybrid = hybrid_of(mechanism, chain.frame, chain.reference, chain.task) if mechanism.loops else None
+    hybrid = None
+    if mechanism.loops:
+        from .hybrid import hybrid_of  # half a second, for loops only
+
+        hybrid = hybrid_of(mechanism, chain.frame, chain.reference, chain.task)
     tree = RobotFunctions(mechanism) if hybrid is None else hybrid.tree
     hybrid = hybrid if hybrid is not None and hybrid.loops else None
     if chain.redundancy if hybrid is None else hybrid.freedom:

@@ -24,7 +24,6 @@ from ..spatial.exact_numbers import required_flint
 from . import scan
 from .accept import Accept
 from .answer import checked_answer, from_near_start, local_answer
-from .hybrid import closed_configuration, hybrid_answer, hybrid_of
 from .ik_problem import IkProblem
 from .native.answer import NativeSolver, native_solver
 from .parts import AT_ONCE, SolveCall, checked_seconds, in_pieces, within_seconds
@@ -83,6 +82,8 @@ def solve_ik(
         )
     mechanism = robot if isinstance(robot, Mechanism) else robot.mechanism
     if mechanism.loops:
+        from .hybrid import closed_configuration, hybrid_answer, hybrid_of  # half a second, for loops only
+
         hybrid = hybrid_of(mechanism, frame, relative_to, task if type(task) is str else task_named(task))
         if hybrid.loops:
             refused = {"samples": samples, "redundant_joint": redundant_joint, "executor": executor}
