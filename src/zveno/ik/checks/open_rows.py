@@ -12,6 +12,7 @@ the row, and half a turn where v is a line on which the pose nearly stays. Whate
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
 
@@ -104,6 +105,14 @@ def certified_rows(program: Builder, kind: RowClass) -> None:
     arrived = scratch("arrived", 1)
     numbered = program.table("numbered", np.arange(max(places + 1, m, N_TWINS, _SAMPLES))[:, None])
 
+    def arrived_at(point: Rows) -> None:
+        """Write whether a point is in the ball of a row."""
+        more[0] = program.step(uncovered, covered[0], counts[0])
+        with program.repeat_while(more, places) as k:
+            covered[0], more[0] = program.step(
+                partial(arriving, kind), results[k], point[0], covered[0], counts[0], numbered[k]
+            )
+
     def looked_at(is_twin: bool) -> None:
         """Write what becomes of the point x."""
         covered[0], nearest[0], more[0] = program.step(nothing_covers, counts[0])
@@ -114,6 +123,7 @@ def certified_rows(program: Builder, kind: RowClass) -> None:
         again[0] = program.step(is_not, covered[0])
         with program.repeat_while(again, _POLISHING):
             best[0], x[0], again[0] = program.step(partial(polished, kind), *arm, x[0], best[0])
+        arrived_at(best)  # where most twins end
         doubtful[0], second[0] = program.step(partial(is_doubtful, kind), numbers[0], best[0], covered[0])
         with program.repeat_while(doubtful, 1):
             second[0] = program.step(partial(second_order, kind), *arm, best[0])
@@ -126,7 +136,7 @@ def certified_rows(program: Builder, kind: RowClass) -> None:
             )
         precise[0] = program.step(partial(not_precise, kind), best[0])
         if kind.in_double_double:
-            _made_precise(program, kind, links, arm, best, unsure, precise)
+            _made_precise(program, kind, links, arm, best, unsure, precise, covered, arrived_at)
         result[0], more[0] = program.step(
             *(partial(stated, kind, is_twin), numbers[0], best[0], precise[0], second[0], worst[0], covered[0]),
             counts[0],
@@ -149,7 +159,7 @@ def certified_rows(program: Builder, kind: RowClass) -> None:
             looked_at(is_twin=False)
     with program.each(places) as i, program.each(N_TWINS) as t:
         active[0], x[0], best[0], shift[0] = program.step(
-            partial(beside, kind), numbered[t], numbered[i], counts[0], records[i]
+            partial(beside, kind), numbered[t], numbered[i], counts[0], records[i], tally[i]
         )
         with program.repeat_while(active, 1):
             looked_at(is_twin=True)
@@ -170,7 +180,15 @@ def certified_rows(program: Builder, kind: RowClass) -> None:
 
 
 def _made_precise(
-    program: Builder, kind: RowClass, links: Rows, arm: Any, best: Rows, unsure: Rows, precise: Rows
+    program: Builder,
+    kind: RowClass,
+    links: Rows,
+    arm: Any,
+    best: Rows,
+    unsure: Rows,
+    precise: Rows,
+    covered: Rows,
+    arrived_at: Callable[[Rows], None],
 ) -> None:
     """Write Newton's method with the residual in double-double, from the best point."""
     n = kind.n
@@ -187,6 +205,8 @@ def _made_precise(
             )
             with program.each(n) as k:
                 angles[k] = program.step(partial(turned), angles[k], delta[k])
+            arrived_at(point)
+            best[0], unsure[0] = program.step(partial(brought, kind), best[0], point[0], covered[0], unsure[0])
 
 
 def none_yet(count: Any) -> Any:
@@ -219,7 +239,7 @@ def begun(kind: RowClass, number: Any, count: Any, candidate: Any) -> Any:
     return less(number[0], count[0]), np.array(candidate), np.array([*candidate, 1e30, 0.0])
 
 
-def beside(kind: RowClass, attempt: Any, number: Any, counts: Any, record: Any) -> Any:
+def beside(kind: RowClass, attempt: Any, number: Any, counts: Any, record: Any, tally: Any) -> Any:
     """Return whether a twin of a result is looked for, where, and no best point yet; and where along v the zero is
     from which it starts, and how near to it a row must be."""
     x, v, d, (t1, t2, aside, tried) = _cut(kind, record)
@@ -229,7 +249,8 @@ def beside(kind: RowClass, attempt: Any, number: Any, counts: Any, record: Any) 
     start = np.array([a + b for a, b in zip(x, along, strict=True)])
     zeros, near = logical_or(at[_AT_ZERO], at[_AT_OTHER]), logical_or(at[_BESIDE], at[_BESIDE_TOO])
     is_whole = less(0.5, sum(absolute(value) for value in d))
-    active = where(near, less(1.5, tried), less(0.5, tried))
+    # Points beside a row are for zeros that rounding misplaces: not where both led to rows.
+    active = where(near, logical_and(less(1.5, tried), less(tally[0], 1.5)), less(0.5, tried))
     active = logical_and(active, logical_or(logical_not(at[_TURNED]), is_whole))
     active = logical_and(active, less(number[0], counts[0]))
     reach = where(logical_and(zeros, less(1.5, tried)), 0.25 * absolute(t1 - t2), -1.0)
@@ -265,6 +286,18 @@ def covering(
     covered = logical_or(covered[0], inside)
     more = logical_and(less(number[0] + 1.5, counts[0]), logical_not(covered))
     return covered, np.array([where(inside, off, nearest[0])]), more
+
+
+def uncovered(covered: Any, counts: Any) -> Any:
+    """Return whether no result covers a point so far, and there are results."""
+    return logical_and(logical_not(covered[0]), less(0.5, counts[0]))
+
+
+def arriving(kind: RowClass, result: Any, best: Any, covered: Any, counts: Any, number: Any) -> Any:
+    """Return whether the best point is in the ball of a result, and if there are more results."""
+    inside = logical_and(_certified(result[kind.n]), less_equal(_distance(kind, result, best), result[kind.n + 1]))
+    covered = logical_or(covered[0], inside)
+    return covered, logical_and(less(number[0] + 1.5, counts[0]), logical_not(covered))
 
 
 def _linear(kind: RowClass, links: Any, target: Any, x: Any) -> Any:
@@ -502,6 +535,12 @@ def precisely(kind: RowClass, links: Any, numbers: Any, target: Any, frame: Any,
     step = [where(holds, 0.0, value) for value in step]
     precise = np.array([where(holds, a, b) for a, b in zip([*point, least, 1.0], precise, strict=True)])
     return precise, np.array(step), np.array([a - b for a, b in zip(point, step, strict=True)]), logical_not(holds)
+
+
+def brought(kind: RowClass, best: Any, point: Any, covered: Any, unsure: Any) -> Any:
+    """Return the best point, this one if a ball covers it, and whether to go on."""
+    x = [where(covered[0], a, b) for a, b in zip(point, best[: kind.n], strict=True)]
+    return np.array([*x, *best[kind.n :]]), logical_and(unsure[0], logical_not(covered[0]))
 
 
 def turned(angle: Any, delta: Any) -> Any:
