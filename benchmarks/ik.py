@@ -9,7 +9,7 @@ from statistics import median
 import numpy as np
 
 import zveno
-from zveno.ik.checks.distinct import near
+from zveno.ik._rows import near
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.solve import solve_ik
 from zveno.mechanism import Continuous, Frame, Joint, Link, Revolute, assemble

@@ -66,7 +66,7 @@ def test_singular_poses_import_no_masked_arrays():
         "    robot = zveno.load(name)\n"
         "    assert robot.ik(robot.forward_kinematics(q)).count"
     )
-    assert "zveno.ik.checks.singular_solutions" in imported
+    assert "zveno.ik._singular_rows" in imported
     assert "numpy.ma" not in imported
 
 

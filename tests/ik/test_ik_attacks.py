@@ -8,8 +8,7 @@ from ik_answers import robot_of
 from ik_arms import known_arms
 
 import zveno
-from zveno.ik import scan
-from zveno.ik.checks import candidates
+from zveno.ik import _rows, scan
 from zveno.ik.closed_form import forms
 from zveno.ik.redundant import seven_revolute
 from zveno.ik.redundant.slices import Sliced
@@ -62,7 +61,7 @@ def test_a_solution_that_misses_is_dropped_and_told(monkeypatch):
         return raw
 
     monkeypatch.setattr(forms.ClosedForm, "solve", off)
-    monkeypatch.setattr(candidates, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
+    monkeypatch.setattr(_rows, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
     assert set(solve_ik(robot, POSES, method="closed_form").status) == {"undecided"}
 
 
@@ -186,7 +185,7 @@ def test_a_continuum_less_takes_the_claim_away(monkeypatch):
         return raw
 
     monkeypatch.setattr(forms.ClosedForm, "solve", off)
-    monkeypatch.setattr(candidates, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
+    monkeypatch.setattr(_rows, "newton", lambda problem, x, targets, tool, iterations: (x, np.ones(len(x))))
     assert solve_ik(robot, T).status == "sampled"
 
 

@@ -9,7 +9,7 @@ from ik_arms import dh_arm, industrial_arms
 
 import zveno
 from tiers import every
-from zveno.ik.checks import no_solutions
+from zveno.ik import _nothing_found
 from zveno.ik.closed_form import forms
 from zveno.ik.solve import solve_ik
 from zveno.mechanism import Continuous, Frame, Joint, Limits, Link, Prismatic, Revolute, assemble
@@ -202,8 +202,8 @@ def test_what_is_nearly_reached_is_not_unreachable(monkeypatch):
         lambda links, X, allowed=None: (np.zeros(0, int), np.zeros((0, 6)), np.ones(len(X), bool), []),
     )
     assert solve_ik(robot, T, method="closed_form").status == "undecided"
-    monkeypatch.setattr(no_solutions, "NEARLY", 0.0)
-    monkeypatch.setattr(no_solutions, "EXACT", 0.0)
+    monkeypatch.setattr(_nothing_found, "NEARLY", 0.0)
+    monkeypatch.setattr(_nothing_found, "EXACT", 0.0)
     assert solve_ik(robot, T, method="closed_form").status == "unreachable"
 
 

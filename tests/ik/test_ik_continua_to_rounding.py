@@ -8,7 +8,8 @@ from ik_answers import ARC_ROUNDING, PI, beside_singular, robot_of, told, told_t
 from ik_arms import industrial_arms, known_arms
 
 from tiers import few
-from zveno.ik.checks.certificate import ROUNDING, arm_numbers
+from zveno.ik._judge import ROUNDING
+from zveno.ik._open_rows import arm_numbers
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.solutions import UNDECIDED
 from zveno.mechanism import Frame, Joint, Link, assemble

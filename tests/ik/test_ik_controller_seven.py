@@ -8,7 +8,7 @@ from ik_answers import wrapped
 from ik_in_c import NO_POSE, run
 
 import zveno
-from zveno.ik.checks.certificate import certificate_numbers
+from zveno.ik._judge import certificate_numbers
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.native.bounds import SINGLE
 from zveno.ik.native.controller import controller_ik

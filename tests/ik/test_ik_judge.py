@@ -7,8 +7,8 @@ import pytest
 
 import zveno
 from tiers import few
-from zveno.ik.checks.distinct import SAME, distinct, near
-from zveno.ik.checks.judgement import AT_ONCE, errors, jacobians, judged, spread_of_marks
+from zveno.ik._judge import AT_ONCE, errors, jacobians, judged, spread_of_marks
+from zveno.ik._rows import SAME, distinct, near
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.newton import lanes_of
 from zveno.ik.solve import solve_ik

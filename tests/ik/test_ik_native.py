@@ -15,8 +15,8 @@ from ik_edges import edge_poses
 
 import zveno
 from zveno import ik
-from zveno.ik.checks import certificate
-from zveno.ik.checks.judgement import jacobians
+from zveno.ik import _judge
+from zveno.ik._judge import jacobians
 from zveno.ik.closed_form import forms
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.native.answer import native_solver
@@ -64,8 +64,8 @@ def test_what_is_sure_is_certified(name):
     assert sure[150:].mean() > 0.95
     pose, row = np.nonzero(sure[:, None] & np.isfinite(table[:, :-1, 0]))
     J = jacobians(problem, table[pose, row, :6], lanes_of(problem, T), pose)
-    K, reach = certificate.certificate_numbers(problem, problem.length)
-    assert (4.0 * K * certificate.ROUNDING * reach <= np.linalg.svd(J, compute_uv=False)[:, -1] ** 2).all()
+    K, reach = _judge.certificate_numbers(problem, problem.length)
+    assert (4.0 * K * _judge.ROUNDING * reach <= np.linalg.svd(J, compute_uv=False)[:, -1] ** 2).all()
     same(robot.ik(T, limits=False), robot.ik(T, limits=False, method="closed_form"))
 
 

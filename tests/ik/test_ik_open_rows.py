@@ -13,11 +13,10 @@ from test_ik_singular import planar, wrapped
 
 import zveno
 from tiers import few
-from zveno.ik.checks import double_double as dd
-from zveno.ik.checks import singular_solutions
-from zveno.ik.checks.certificate import arm_numbers, row_class, second_derivative
-from zveno.ik.checks.judgement import errors
-from zveno.ik.checks.open_rows import CERTIFIED, OPEN, carried, residual
+from zveno.ik import _double_double as dd
+from zveno.ik import _singular_rows
+from zveno.ik._judge import errors, second_derivative
+from zveno.ik._open_rows import CERTIFIED, OPEN, arm_numbers, carried, residual, row_class
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.newton import lanes_of
 from zveno.ik.solve import solve_ik, solver_for
@@ -149,7 +148,7 @@ def test_a_solver_takes_twins_for_one_and_both_are_listed():
 @pytest.mark.parametrize("lowered", ["open", "lost"])
 def test_a_claim_falls_with_one_certificate(monkeypatch, lowered):
     q = np.array([0.4, -0.7, 0.3, 0.5, 1e-7, -0.8])
-    T, certifier = PUMA.forward_kinematics(q), singular_solutions.certifier
+    T, certifier = PUMA.forward_kinematics(q), _singular_rows.certifier
 
     def doubtful(kind):
         def answer(*inputs):
@@ -165,7 +164,7 @@ def test_a_claim_falls_with_one_certificate(monkeypatch, lowered):
         return answer
 
     assert solve_ik(PUMA, T[None], limits=False).status == ["complete"]
-    monkeypatch.setattr(singular_solutions, "certifier", doubtful)
+    monkeypatch.setattr(_singular_rows, "certifier", doubtful)
     answer = solve_ik(PUMA, T[None], limits=False)
     assert answer.status == ["undecided"]
     assert ("near to singular" if lowered == "open" else "may be more") in answer.reason(0)

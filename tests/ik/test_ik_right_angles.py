@@ -9,7 +9,7 @@ from ik_arms import dh_arm
 
 import zveno
 from tiers import every, few
-from zveno.ik.checks.judgement import jacobians, judged
+from zveno.ik._judge import jacobians, judged
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.newton import lanes_of
 

@@ -14,7 +14,7 @@ from mechanisms import random_mechanism, random_state
 from zveno.calibration.measurements import Distance, Position
 from zveno.calibration.models import redundant_model
 from zveno.errors import BuildError
-from zveno.ik.checks.judgement import mark
+from zveno.ik._judge import mark
 from zveno.ik.ik_problem import problem_of
 from zveno.kernels import cache
 from zveno.kernels import compile as door

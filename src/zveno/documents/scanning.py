@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ZvenoError, unknown_name
-from ..ik.checks.distinct import distinct
+from ..ik._rows import distinct
 from ..ik.ik_problem import TASKS, IkProblem, problem_of
 from ..ik.newton import lanes_of, newton
 from ..ik.scan import ACCEPTED

@@ -11,18 +11,17 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError, ZvenoError
+from ._judge import judged
 from ._local import ACCEPTED, ITERATIONS, solve_local
-from .checks.candidates import checked_candidates
-from .checks.claims import lower_claims, say_unfinished
-from .checks.draft import Draft, blank, empty_draft
-from .checks.judgement import judged
-from .checks.no_solutions import Explained, Outside, explain, take_outside
-from .checks.singular_solutions import settle_singular
+from ._nothing_found import Explained, Outside, explain, take_outside
+from ._rows import Draft, blank, checked_candidates, empty_draft, unbalanced
+from ._singular_rows import settle_singular
+from .clock import OVER, time_is_over
 from .ik_problem import TURN, IkProblem
 from .native.answer import explained
 from .newton import CONVERGED, UNROLLED, Lanes, newton_kernel
 from .request import IkRequest
-from .solutions import COMPLETE, UNDECIDED, Solutions, Solver
+from .solutions import COMPLETE, SAMPLED, UNDECIDED, Solutions, Solver
 from .targets import EXACT, Targets, placed
 
 _CODES = np.array([UNDECIDED, COMPLETE])
@@ -38,7 +37,7 @@ def checked_answer(problem: IkProblem, targets: Targets, solver: Solver, inputs:
         codes[dropped] = UNDECIDED
     draft = Draft(problem, targets, pose, rows, codes, density, solver.name)
     settle_singular(draft, raw.curves)
-    lower_claims(draft)
+    unbalanced(draft)
     outside = take_outside(draft)
     return concluded(draft, outside, inputs)
 
@@ -111,7 +110,10 @@ def concluded(draft: Draft, outside: Outside | None, inputs: str) -> Solutions:
     """
     problem = draft.problem
     n_q = len(problem.held)
-    say_unfinished(draft)
+    if time_is_over():
+        for i in np.flatnonzero(np.isin(draft.codes, (UNDECIDED, SAMPLED))).tolist():
+            note = draft.notes.get(i, OVER)
+            draft.notes[i] = note if OVER in note else f"{note}, {OVER}"
     empty, parts = draft.empty(), blank(draft.targets.batch, n_q)[:4]
     if len(empty):
         told = Explained(*(part.copy() for part in blank((len(draft.targets.T),), n_q)[:4]))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ZvenoError
 from ..robot_functions import RobotFunctions
-from .checks.judgement import EXACT, SINGULAR, jacobians
+from ._judge import EXACT, SINGULAR, jacobians
 from .frame_motion import moving_velocities, pose_and_jacobian, skew, task_errors
 from .ik_problem import IkProblem
 from .newton import Lanes, newton

@@ -26,7 +26,7 @@ from ..mechanism import Loop, Mechanism, edit
 from ..mechanism.joints import Fixed, Revolute, Spherical
 from ..mechanism.unit_quaternions import ball_angle, limited_balls
 from ..robot_functions import RobotFunctions
-from .checks.judgement import EXACT, SLACK
+from ._judge import EXACT, SLACK
 from .clock import OVER, time_is_over
 from .frame_motion import moving_joints, pose_and_jacobian, task_errors
 from .ik_problem import TURN, IkProblem, chain_between, given_limits, held_configuration, middle_of

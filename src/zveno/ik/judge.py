@@ -17,7 +17,7 @@ from ..io.results import hash_of, registered
 from ..mechanism.loops import refuse_loops
 from ..report.result import Result
 from ..spatial.exact_numbers import required_flint
-from .checks.judgement import SLACK
+from ._judge import SLACK
 from .ik_problem import TURN, IkProblem, problem_of
 from .redundant.locked_joints import LOCKED
 from .solutions import (

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.threads import get_threads
-from .checks.distinct import distinct, near
-from .checks.judgement import jacobians, judged
+from ._judge import jacobians, judged
+from ._rows import distinct, near
 from .clock import time_is_over
 from .ik_problem import IkProblem
 from .newton import CONVERGED, Lanes, descend, lanes_of, newton

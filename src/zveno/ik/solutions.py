@@ -643,7 +643,7 @@ class Solutions(Result):
 
     def _conditions(self, q: np.ndarray) -> np.ndarray:
         """Compute the condition numbers (s,) of configurations (s, n_q) as those of solutions."""
-        from .checks.judgement import judged
+        from ._judge import judged
         from .newton import lanes_of
 
         chain = self._chain()

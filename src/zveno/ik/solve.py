@@ -193,7 +193,7 @@ def _all(request: IkRequest, T: np.ndarray, method: str = "auto") -> Solutions:
 
 
 def _checked(request: IkRequest, method: str, T: np.ndarray) -> Solutions:
-    """Solve in NumPy, with the checks of `zveno.ik.checks`."""
+    """Solve in NumPy, with the checks of `zveno.ik.answer`."""
     problem = request.problem
     targets = checked_targets(problem, T)
     return checked_answer(problem, targets, solver_for(problem, method), _hash(problem, targets))

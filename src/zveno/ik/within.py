@@ -14,8 +14,7 @@ import numpy as np
 
 from ..errors import ZvenoError
 from ..kernels.compile import compiled
-from .checks.distinct import distinct
-from .checks.draft import blank, empty_draft
+from ._rows import blank, distinct, empty_draft
 from .clock import OVER, time_is_over
 from .ik_problem import IkProblem
 from .pose_error import twists, walk

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..checks.draft import Draft
-from ..checks.judgement import judged
+from .._judge import judged
+from .._rows import Draft
 from ..ik_problem import IkProblem
 from ..redundant.locked_joints import without_locked
 from ..solutions import PROVED, Solutions, padded

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...kernels.compile import compiled_structured
-from ..checks.draft import blank, question_of
-from ..checks.mobility import has_regular_configuration
+from .._judge import has_regular_configuration
+from .._rows import blank, question_of
 from ..ik_problem import IkProblem
 from ..parts import PER_POSE, PER_SOLUTION
 from ..request import IkRequest
@@ -20,7 +20,7 @@ from .choice import ArmProgram, program_of
 from .verdicts import N_ROW
 
 Careful = Callable[[np.ndarray], Solutions]
-"""Poses (k, 4, 4) → their answer by the checks of `zveno.ik.checks`."""
+"""Poses (k, 4, 4) → their answer by the checks of `zveno.ik.answer`."""
 _new = object.__new__
 
 

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ...kernels.compile import identity
-from ..checks.certificate import certificate_numbers
-from ..checks.judgement import orientable
+from .._judge import certificate_numbers, orientable
 from ..closed_form.forms import Form
 from ..closed_form.other_forms import SlidingForm
 from ..closed_form.revolute_arms import branches, three_parallel
@@ -36,7 +35,7 @@ class Numbers(NamedTuple):
         links: transforms between the joints, (n − 1, 3, 4), lengths over `length`.
         tool: C_n, (3, 4), lengths over `length`.
         length: of the arm, m.
-        certificate: K of the chain, and what rounding grows by: see `zveno.ik.checks.certificate`, (2,).
+        certificate: K of the chain, and what rounding grows by: see `zveno.ik._judge`, (2,).
     """
 
     before: Any
@@ -99,7 +98,7 @@ class ArmClass:
         options: of the function.
         backwards: True if the arm is solved from its last joint to its first.
         kinds: one letter per joint: R revolute, P prismatic.
-        oriented: True if signs of det J must cancel, see `zveno.ik.checks.orientation`.
+        oriented: True if signs of det J must cancel, see `zveno.ik._rows`.
         n_signs: number of square roots whose signs distinguish the branches.
         bounds: bounds within which nothing is certified.
     """

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..checks.certificate import ROUNDING
-from ..checks.judgement import EXACT, SINGULAR, SLACK
+from .._judge import EXACT, ROUNDING, SINGULAR, SLACK
 from ..closed_form.other_forms import EDGE, REACHED
 from ..targets import EXACT as RIGID
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.ops import less, less_equal, logical_and, logical_or
-from ..checks.judgement import N_KNOWN
+from .._judge import N_KNOWN
 from ..closed_form.revolute_arms import OneBranch
 from ..six_revolute.equations import product
 from ..six_revolute.templates import FLIP

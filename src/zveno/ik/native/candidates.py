@@ -9,7 +9,7 @@ import numpy as np
 
 from ...kernels.builder import Builder, Rows
 from ...kernels.ops import less, logical_and, logical_not
-from ..checks.judgement import N_KNOWN
+from .._judge import N_KNOWN
 from .arm_tables import JudgedClass
 from .verdicts import N_KEYS, N_ROW, NOT_A_NUMBER, concluded, judged, newton_step
 

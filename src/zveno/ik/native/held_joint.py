@@ -14,7 +14,7 @@ import numpy as np
 
 from ...kernels.builder import Builder, Rows
 from ...kernels.ops import cos, less, less_equal, logical_and, sin, where
-from ..checks.certificate import certificate_numbers
+from .._judge import certificate_numbers
 from ..closed_form.forms import Form
 from ..closed_form.subproblems import cross
 from ..ik_problem import IkProblem

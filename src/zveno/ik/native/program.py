@@ -4,7 +4,7 @@
 
 It says for every pose whether that is sure. It is where every branch clearly exists or clearly does not, solutions
 are apart from each other, from limits and from singularities, and the loop is closed to rounding. Then there is
-nothing for the checks of `zveno.ik.checks` to do; all other poses are theirs.
+nothing for the checks of `zveno.ik.answer` to do; all other poses are theirs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from ...kernels.builder import Builder, Part, Rows, Value
 from ...kernels.program import Lane, Variable
-from ..checks.judgement import N_KNOWN
+from .._judge import N_KNOWN
 from .arm_tables import ArmTables, JudgedClass, Tables
 from .branches import branch, seen_from_arm
 from .held_joint import HeldJoint, arm_input, with_joint

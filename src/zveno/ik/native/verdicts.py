@@ -20,8 +20,7 @@ from ...kernels.ops import (
     sign,
     where,
 )
-from ..checks.certificate import is_certified
-from ..checks.judgement import FLOOR, judge, spread_of_marks
+from .._judge import FLOOR, is_certified, judge, spread_of_marks
 from ..ik_problem import TURN
 from ..newton import damped_step
 from ..pose_error import error as pose_error

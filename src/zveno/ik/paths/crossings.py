@@ -17,7 +17,7 @@ import numpy as np
 
 from ...spatial import transforms
 from ...spatial.rotations import log
-from ..checks.judgement import EXACT
+from .._judge import EXACT
 from ..ik_problem import TURN
 from .follow import LONGEST, Follower, whole_turns
 

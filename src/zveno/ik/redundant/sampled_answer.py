@@ -10,8 +10,8 @@ import numpy as np
 from ...errors import ZvenoError
 from ...progress import Progress
 from .._local import solve_local
+from .._rows import Draft, empty_draft
 from ..answer import concluded
-from ..checks.draft import Draft, empty_draft
 from ..ik_problem import IkProblem
 from ..solutions import SAMPLED, SelfMotion, Solutions
 from ..targets import Targets

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..checks.judgement import jacobians
+from .._judge import jacobians
 from ..ik_problem import IkProblem
 from ..newton import Lanes, lanes_of
 from . import seven_revolute, slices

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import ShapeError, unknown_name
-from ..checks.distinct import apart, distinct
-from ..checks.judgement import SINGULAR, Judgement, jacobians
+from .._judge import SINGULAR, Judgement, jacobians
+from .._rows import apart, distinct
 from ..clock import time_is_over
 from ..ik_problem import IkProblem
 from ..newton import CONVERGED, Lanes, lanes_of, newton

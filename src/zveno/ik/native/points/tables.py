@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...checks.certificate import certificate_numbers
-from ...checks.judgement import orientable
+from ..._judge import certificate_numbers, orientable
 from ...closed_form.other_forms import PointsForm, WristForm
 from ...ik_problem import IkProblem
 from ...task import Task
@@ -30,7 +29,7 @@ class Numbers(NamedTuple):
         links: transforms between the joints, (n − 1, 3, 4), lengths over `length`.
         tool: C_n, (3, 4), lengths over `length`.
         length: of the arm, m.
-        certificate: K of the chain, and what rounding grows by: see `zveno.ik.checks.certificate`, (2,).
+        certificate: K of the chain, and what rounding grows by: see `zveno.ik._judge`, (2,).
         scale, origin, h, a, start: of the closed form, see `zveno.ik.closed_form.point_forms.PointForm`.
         units: factors from its coordinates to chain units, (3,).
         after: pose of the last link with all coordinates zero in the frame, (3, 4); of a wrist, else empty.
@@ -63,7 +62,7 @@ class PointsClass:
         kinds: one letter per joint: R revolute, P prismatic; three move the point, three more are a wrist.
         special: True if the point has two solutions for a zero of the polynomial.
         task: the position, or a pose by a wrist.
-        oriented: True if signs of det J must cancel, see `zveno.ik.checks.orientation`.
+        oriented: True if signs of det J must cancel, see `zveno.ik._rows`.
         bounds: bounds within which nothing is certified.
     """
 

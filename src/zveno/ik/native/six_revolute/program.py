@@ -5,7 +5,7 @@
 
 The functions are those of `zveno.ik.six_revolute`, and so are the bounds of doubt, with room for rounding. A pose
 is sure where every root is simple and belongs to a configuration that closes the loop, is regular, apart from the
-others and clear of limits. Then there is nothing for the checks of `zveno.ik.checks` to do; all other poses are
+others and clear of limits. Then there is nothing for the checks of `zveno.ik.answer` to do; all other poses are
 theirs.
 """
 

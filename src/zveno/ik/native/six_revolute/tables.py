@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...checks.certificate import certificate_numbers
-from ...checks.judgement import orientable
+from ..._judge import certificate_numbers, orientable
 from ...ik_problem import IkProblem
 from ...six_revolute.arm import N_EQUATIONS, Arm
 from ...six_revolute.equations import N_FEATURES
@@ -31,7 +30,7 @@ class Numbers(NamedTuple):
         links: transforms between the joints, (5, 3, 4), lengths over `length`.
         tool: C_6, (3, 4), lengths over `length`.
         length: of the arm, m.
-        certificate: K of the chain, and what rounding grows by: see `zveno.ik.checks.certificate`, (2,).
+        certificate: K of the chain, and what rounding grows by: see `zveno.ik._judge`, (2,).
         scale: factor of lengths in the elimination.
         cut: M0 … M5 of the template, (6, 3, 4), lengths times `scale`.
         at, backwards, scan: place of the target, flag of a loop walked backwards, index of the scan angle.
@@ -64,7 +63,7 @@ class SixRevoluteClass:
 
     Attributes:
         left: True if the target enters among M2 … M5, see `zveno.ik.six_revolute.equations`.
-        oriented: True if signs of det J must cancel, see `zveno.ik.checks.orientation`.
+        oriented: True if signs of det J must cancel, see `zveno.ik._rows`.
         bounds: bounds within which nothing is certified.
         turning_link: True if a link is known at run time only, so that nothing is eliminated before.
     """

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from ....progress import Progress, ProgressBar
+from ..._nothing_found import Outside
+from ..._rows import Draft, empty_draft
 from ...answer import concluded
-from ...checks.draft import Draft, empty_draft
-from ...checks.no_solutions import Outside
 from ...clock import time_is_over
 from ...ik_problem import IkProblem
 from ...solutions import Solutions

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...checks.distinct import distinct
-from ...checks.judgement import errors, jacobians
+from ..._judge import errors, jacobians
+from ..._rows import distinct
 from ...ik_problem import TURN, IkProblem
 from ...newton import Lanes
 from ...solutions import SelfMotion

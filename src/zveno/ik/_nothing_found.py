@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import scan
-from .._local import solve_local
-from ..clock import OVER, time_is_over
-from ..ik_problem import IkProblem
-from ..solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
-from .draft import Draft
-from .judgement import EXACT, SLACK
+from . import scan
+from ._judge import EXACT, SLACK, has_regular_configuration
+from ._local import solve_local
+from ._rows import Draft
+from .clock import OVER, time_is_over
+from .ik_problem import IkProblem
+from .solutions import COMPLETE, EXCLUDED, UNDECIDED, UNREACHABLE
 
 NEARLY = 1e-8
 """Metres (for arms of up to some metres) and radians: a pose that is missed by no more is not called unreachable,
@@ -61,6 +61,9 @@ def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) 
         _not_explained(draft, empty, told)
         return
     proved = (draft.codes[empty] == COMPLETE) & (draft.density.ravel()[empty] == 0)
+    if proved.any() and not has_regular_configuration(problem.base):
+        # Solutions are continua, of which roots are no count.
+        proved[:] = False
     draft.codes[empty] = np.where(proved, UNREACHABLE, UNDECIDED)
     for i in empty[proved]:
         draft.notes[int(i)] = "no branch is real"

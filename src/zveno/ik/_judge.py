@@ -1,4 +1,10 @@
-"""Evaluation of a configuration: its pose error, limit excess and conditioning."""
+"""Judgement of a configuration: its pose error, limit excess and conditioning, and the bounds that certify it.
+
+For a symmetric form max |H[v, w]| over unit vectors is max |H[v, v]|, so that one direction is enough. Of positions
+∂²p/∂x_i∂x_j, i ≤ j, is ω_i × ∂p/∂x_j where joint i turns, and no longer than the greatest distance d_j of the tip
+from axis j (1 for a slide); a slide before leaves none. So ‖D²p‖ ≤ ‖A‖, A_ij = d_max(i,j). Rotations, as twice the
+vector of a quaternion, change with at most half the square of the sum of all rates.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ...algorithms import linear
-from ...kernels.compile import compiled
-from ...kernels.ops import asin, cos, floor, less, maximum, minimum, sin, sqrt, where
-from ..ik_problem import TURN, IkProblem
-from ..newton import Lanes, _dot
-from ..pose_error import error
+from ..algorithms import linear
+from ..kernels.compile import compiled
+from ..kernels.ops import asin, cos, floor, less, less_equal, maximum, minimum, sin, sqrt, where
+from .ik_problem import TURN, IkProblem
+from .newton import Lanes, _dot, lanes_of
+from .pose_error import error
 
 SINGULAR = 1e-5
 """Smallest singular value (lengths over `length`) below which a configuration is treated as singular."""
@@ -23,6 +29,10 @@ SLACK = 1e-9
 """Excess over a limit, in radians or lengths over `length`, that still counts as at the limit."""
 FLOOR = 1e-17
 """Added to the diagonal of JᵀJ in a Newton step."""
+MOBILE = 1e-9
+"""Least singular value (lengths over `length`) above which a random configuration is regular."""
+ROUNDING = 4e-16
+"""Rounding error of a pose error, lengths over `length` and radians, of a chain no longer than that."""
 _GREATEST = 1e60
 """Squared norm of J⁻¹ beyond which it is rounding alone."""
 N_KNOWN = 9
@@ -150,7 +160,7 @@ def orientable(problem: IkProblem) -> bool:
     """Return True if all joints are revolute, as many as there are equations, some of positions.
 
     Then signs of det J cancel over all solutions of a regular pose, those outside limits among them: see
-    `zveno.ik.checks.orientation`.
+    `zveno.ik._rows.unbalanced`.
     """
     return bool(problem.turning.all() and problem.n == problem.task.n_rows and problem.task.position)
 
@@ -198,3 +208,53 @@ def judge(
     known = [over, metres, angle, residual, miss, condition, 1.0 / sqrt(inverse), mark(problem, x)]
     # Each of the reflections that make R changes the sign once.
     return np.array([*x, *known, (-1.0) ** m * math.prod(R[k][k] for k in range(m)) if oriented else 0.0])
+
+
+def certificate_numbers(problem: IkProblem, length: float) -> np.ndarray:
+    """Return K, and what `ROUNDING` grows by, lengths over `length`; valid too where some joints are held."""
+    links = sum(float(np.linalg.norm(C[:3, 3])) for C in problem.constants)
+    strokes = sum(1.0 for step in problem.steps if step.kind != "R")
+    return np.array([second_derivative(problem, length), max(1.0, links / length + strokes)])
+
+
+def is_certified(K: Any, error: Any, least: Any) -> Any:
+    """Return True where Kantorovich's condition holds, with h = K error / σ² at most 1/4."""
+    least = maximum(0.0, least)
+    return less_equal(4.0 * K * error, least * least)
+
+
+def second_derivative(problem: IkProblem, length: float) -> float:
+    """Return K, a bound of |D²e[v, v]| over unit v, of slides that are within 1 of zero, lengths over `length`."""
+    steps, n = problem.steps, problem.n
+    lengths = [float(np.linalg.norm(step.T_before[:3, 3])) / length for step in steps[1:]]
+    lengths.append(float(np.linalg.norm(problem.T_last_frame[:3, 3])) / length)
+    A, rates = np.zeros((n, n)), np.zeros(n)
+    for j, step in enumerate(steps):
+        link = steps[j + 1].T_before if j + 1 < len(steps) else problem.T_last_frame
+        # The part of its own link along an axis moves nothing.
+        lever = float(np.hypot(*link[:2, 3])) / length
+        lever += sum(lengths[j + 1 :]) + sum(1.0 for later in steps[j + 1 :] if later.kind != "R")
+        lever = 1.0 if step.kind == "P" else lever + abs(step.pitch) / length
+        if step.kind != "P":
+            rates[step.coordinate] += abs(step.factor)
+        for i, before in enumerate(steps[: j + 1]):
+            if before.kind != "P" and (i < j or step.kind != "P"):
+                size = abs(before.factor * step.factor) * lever
+                A[before.coordinate, step.coordinate] += size
+                if i < j:
+                    A[step.coordinate, before.coordinate] += size
+    squared = float(rates @ rates)
+    positions = float(np.linalg.norm(A, 2)) if problem.task.position else 0.0
+    rotations = squared if problem.task.axis else 0.5 * squared if problem.task.rotation else 0.0
+    return float(np.hypot(positions, rotations))
+
+
+@lru_cache(maxsize=128)
+def has_regular_configuration(problem: IkProblem) -> bool:
+    """Return True if J has full rank at one of some random configurations.
+
+    Two joints about one axis leave none. Then solutions are continua, and where none was found one may be lost.
+    """
+    x = np.random.default_rng(0).uniform(-np.pi, np.pi, (4, problem.n))
+    J = jacobians(problem, x, lanes_of(problem, np.eye(4)[None]), np.zeros(len(x), int))
+    return bool(np.linalg.svd(J, compute_uv=False)[:, -1].max() > MOBILE)

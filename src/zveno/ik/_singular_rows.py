@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..clock import OVER, time_is_over
-from ..ik_problem import TURN, IkProblem
-from ..redundant.cut_curves import SAMPLE, Curve, within_limits
-from ..solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, SelfMotion
-from .certificate import arm_numbers, row_class
-from .distinct import near
-from .draft import Draft
-from .judgement import N_KNOWN, SLACK, Judgement, errors, jacobians
-from .open_rows import FRAGILE, OPEN, PRECISE, STRAIGHT, certifier
+from ._judge import N_KNOWN, SLACK, Judgement, errors, jacobians
+from ._open_rows import FRAGILE, OPEN, PRECISE, STRAIGHT, arm_numbers, certifier, row_class
+from ._rows import Draft, near
+from .clock import OVER, time_is_over
+from .ik_problem import TURN, IkProblem
+from .redundant.cut_curves import SAMPLE, Curve, within_limits
+from .solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, SelfMotion
 
 NEARLY_SINGULAR = 1e-3
 """Least singular value (lengths over `length`) below which the rows of a pose are certified one by one."""

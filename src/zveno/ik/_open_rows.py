@@ -4,7 +4,7 @@
     row near a double root → points where its twin may be → the same again → listed if certified and not yet there
 
 A row is certified by Kantorovich's theorem: with K a bound of the second derivatives of the pose error e, see
-`zveno.ik.checks.certificate`, and σ the least singular value of its Jacobian, h = K (|e| + ε) / σ² ≤ 1/4 proves
+`zveno.ik._judge`, and σ the least singular value of its Jacobian, h = K (|e| + ε) / σ² ≤ 1/4 proves
 that a root is there and no other within σ/K. Two rows are one if either lies in the other's ball. Near a double
 root the error along the last singular vectors u, v is u·e + σ t + Q t²: both zeros are tried, two points beside
 the row, and half a turn where v is a line on which the pose nearly stays. Whatever is not certified is open.
@@ -13,12 +13,13 @@ the row, and half a turn where v is a line on which the pose nearly stays. Whate
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from ...algorithms.linear import (
+from ..algorithms.linear import (
     reflect,
     reflect_back,
     reflected,
@@ -26,10 +27,10 @@ from ...algorithms.linear import (
     solve_upper_transposed,
     squared_inverse,
 )
-from ...kernels.builder import Builder, Rows
-from ...kernels.compile import compiled_structured
-from ...kernels.ops import abs as absolute
-from ...kernels.ops import (
+from ..kernels.builder import Builder, Rows
+from ..kernels.compile import compiled_structured
+from ..kernels.ops import abs as absolute
+from ..kernels.ops import (
     cos,
     equal,
     floor,
@@ -44,11 +45,12 @@ from ...kernels.ops import (
     sqrt,
     where,
 )
-from ..ik_problem import TURN
-from ..pose_error import error
-from . import double_double as dd
-from .certificate import RowClass, is_certified
-from .judgement import EXACT, judge
+from . import _double_double as dd
+from ._judge import EXACT, N_KNOWN, ROUNDING, certificate_numbers, is_certified, judge, orientable
+from .ik_problem import TURN, IkProblem
+from .pose_error import Chain, error
+from .steps import Step
+from .task import Task
 
 OPEN, FRAGILE, PRECISE, CERTIFIED, STRAIGHT = range(5)
 """States of a row: open; certified by a residual in double-double, where rounding of the pose could undo that or
@@ -76,6 +78,81 @@ _N_SECOND = 7
 _N_RECORD = 4
 _N_RESULT = 2
 _N_NUMBERS = 4
+
+LINE = 2e-14
+"""Pose error along a straight self-motion of such a chain. Wrists 1e-13 from aligned are certified as they are."""
+N_OF_ROW = 3
+"""Numbers of a row beside its judgement: state, radius of the ball, and 1 where it is kept; then a direction."""
+
+
+@dataclass(frozen=True)
+class RowClass:
+    """Chains whose configurations one program certifies: they differ in numbers only.
+
+    Attributes:
+        moves: kind, coordinate, factor and pitch over `length` of every step.
+        n: number of coordinates.
+        task: the requested components.
+        oriented: True if signs of det J mean something.
+        n_candidates: number of candidates that are certified at once.
+    """
+
+    moves: tuple[tuple[str, int, float, float], ...]
+    n: int
+    task: Task
+    oriented: bool
+    n_candidates: int
+
+    @property
+    def turning(self) -> np.ndarray:
+        """(n,) booleans: x[k] + 2π is the same pose."""
+        turning = np.ones(self.n, bool)
+        for kind, k, factor, _ in self.moves:
+            turning[k] &= kind == "R" and float(factor).is_integer()
+        return turning
+
+    @property
+    def n_places(self) -> int:
+        """Number of results there is room for."""
+        return 2 * self.n_candidates + 8
+
+    @property
+    def width(self) -> int:
+        """Numbers of a row of the answer."""
+        return self.n + N_KNOWN + N_OF_ROW + self.n
+
+    @property
+    def in_double_double(self) -> bool:
+        """True if residuals are evaluated in double-double: of poses and positions by independent joints."""
+        independent = all(
+            kind in "RP" and k == i and factor == 1.0 for i, (kind, k, factor, _) in enumerate(self.moves)
+        )
+        return independent and (self.task.is_pose or not (self.task.rotation or self.task.axis))
+
+    def chain(self, links: Any) -> Chain:
+        """Return the chain of links (s, 3, 4), numbers or traced, lengths over `length`."""
+        steps = [
+            Step(kind, links[i], k, factor, pitch, "", k) for i, (kind, k, factor, pitch) in enumerate(self.moves)
+        ]
+        return Chain(tuple(steps), self.n, self.task, self.turning, 1.0)
+
+
+@lru_cache(maxsize=64)
+def row_class(problem: IkProblem, n_candidates: int) -> RowClass:
+    """Return the class of a chain."""
+    moves = tuple((s.kind, s.coordinate, float(s.factor), s.pitch / problem.length) for s in problem.steps)
+    return RowClass(moves, problem.n, problem.task, orientable(problem), n_candidates)
+
+
+@lru_cache(maxsize=64)
+def arm_numbers(problem: IkProblem) -> tuple[np.ndarray, np.ndarray]:
+    """Return links and tool (s + 1, 12), lengths over `length`; and length, K, ε, and the error of a line."""
+    links = np.stack([step.T_before[:3] for step in problem.steps] + [problem.T_last_frame[:3]])
+    links[0] = np.eye(3, 4)
+    links[..., 3] /= problem.length
+    K, reach = certificate_numbers(problem, problem.length)
+    numbers = np.array([problem.length, K, ROUNDING * reach, LINE * reach])
+    return np.ascontiguousarray(links.reshape(-1, 12)), numbers
 
 
 def certified_rows(program: Builder, kind: RowClass) -> None:

@@ -1,1 +1,0 @@
-"""Checks of solutions: errors of poses, limits, repetition, singular solutions, and the resulting statuses."""
