@@ -20,15 +20,32 @@ def arm(name):
     return zveno.Robot(zveno.edit.fix_joints(mechanism, mechanism.joint_names[3:]))
 
 
-def sampled(robot, rate, noise, seed, seconds=16.0):
-    """One motion, sampled at a rate, with white noise of positions (rad, m) and of torques (2 %)."""
-    rng, motion, h = np.random.default_rng(seed), fourier(robot, seconds, np.random.default_rng(7)), 1e-4
+def sampled(robot, rate, noise, seed, seconds=16.0, step=0.0, speed=0.6):
+    """One motion, sampled at a rate, with white noise of positions (rad, m) and of torques (2 %), and encoders of a
+    step."""
+    rng, motion = np.random.default_rng(seed), fourier(robot, seconds, np.random.default_rng(7), speed=speed)
+    h = 1e-4
     t = np.arange(round(seconds * rate)) / rate
     q, v = motion(t)
     a = (motion(t + h)[1] - motion(t - h)[1]) / (2.0 * h)
     tau = Friction(viscous=3.0, coulomb=4.0, smoothing=0.02).torque(v, robot.inverse_dynamics(q, v, a))
     tau = tau + 0.02 * np.sqrt((tau**2).mean(axis=0)) * rng.normal(size=tau.shape)
-    return identification.Log.of(robot, t, q + noise * rng.normal(size=q.shape), tau)
+    q = q + noise * rng.normal(size=q.shape)
+    return identification.Log.of(robot, t, np.round(q / step) * step if step else q, tau)
+
+
+@pytest.mark.parametrize(("rate", "speed"), few([(4000.0, 0.6), (2000.0, 0.1), (2000.0, 0.6), (500.0, 0.1)], 1))
+def test_steps_of_encoders_are_no_motion(rate, speed):
+    """At 2 kHz a joint stands still for several samples between steps of 1 mrad: the band was 250 Hz."""
+    robot = arm("puma560")
+    fine, coarse = (
+        robot.identify(sampled(robot, rate, 0.0, 1, step=step, speed=speed), friction_terms="basic")
+        for step in (0.0, 1e-3)
+    )
+    assert coarse.choices.band == pytest.approx(fine.choices.band, rel=0.1)
+    assert coarse.status == "usable"
+    off = (coarse.base_values - fine.base_values) / np.sqrt(np.diag(coarse.base_covariance + fine.base_covariance))
+    assert np.sqrt(np.mean(off**2)) < 2.0
 
 
 @pytest.mark.laws

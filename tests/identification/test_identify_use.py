@@ -154,13 +154,19 @@ def test_joints_that_were_not_recorded_are_in_the_summary(robot, found):
     assert "of 3 joints (3 not recorded, taken as locked)" in partly.summary
 
 
+@pytest.mark.parametrize("digits", [np.float64, np.float32])
 @pytest.mark.parametrize("rows", [slice(None), slice(500, 1500)])
-def test_logs_that_are_fitted_do_not_validate(rows):
+def test_logs_that_are_fitted_do_not_validate(rows, digits):
     robot = zveno.load("ur5")
     t, q, tau = recorded(robot, 0, seconds=8.0)
     log, again = (
         identification.Log.of(robot, t, q, tau),
-        identification.Log.of(robot, t[rows], q[rows], tau[rows], source="copy"),
+        identification.Log.of(robot, t[rows], q[rows].astype(digits), tau[rows].astype(digits), source="copy"),
     )
+    other = identification.Log.of(robot, *recorded(robot, 1, seconds=8.0), source="other")
     with pytest.raises(zveno.ZvenoError, match="validation: copy has rows of arrays, which is fitted"):
-        robot.identify(log, validation=[identification.Log.of(robot, *recorded(robot, 1, seconds=8.0)), again])
+        robot.identify(log, validation=[other, again])
+    with pytest.raises(zveno.ZvenoError, match="validation: arrays has rows of copy, which is fitted"):
+        robot.identify([other, again], validation=[log])
+    with pytest.raises(zveno.ZvenoError, match=r"logs: copy has rows of arrays.*count twice"):
+        robot.identify([other, log, again])

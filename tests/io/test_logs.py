@@ -69,6 +69,20 @@ def test_rows_without_numbers_are_left_out_and_named(robot):
     assert "line 17, 40, 77 holds no usable numbers" in said(log)
 
 
+def test_torques_that_jump_for_one_sample_are_left_out(robot):
+    """One number of 1e5 made a log of 1000 rows useless."""
+    t, q, tau = motion()
+    rng = np.random.default_rng(0)
+    tau = tau + rng.normal(size=tau.shape)
+    wild, kick = tau.copy(), tau.copy()
+    wild[[0, 300, 999], 1] = 1e5
+    log = Log.of(robot, t, q, wild)
+    assert np.array_equal(log.arrays().q, np.delete(q, [0, 300, 999], axis=0))
+    kick[500:504, 1] += 1e5  # a torque that stays for four samples was there
+    kick[100, 0] += 20.0 * abs(tau[:, 0]).max()
+    assert len(Log.of(robot, t, q, kick)) == 1000
+
+
 def test_positions_that_jump_for_one_sample_are_left_out(robot):
     t, q, tau = motion()
     spoilt = q.copy()

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..closed_robot import ClosedRobot
 from ..errors import ModelError, ShapeError, ZvenoError, unknown_name
-from ..io.logs.log import Log
+from ..io.logs.log import Log, LogBlock
 from ..mechanism import Mechanism
 from ..mechanism.edit import fix_joints
 from ..robot_functions import RobotFunctions
@@ -22,7 +22,9 @@ from .model import TorqueFunction
 AUTO = "auto"
 VELOCITIES = (AUTO, "positions", "recorded")
 LOOKED_AT, SAMPLED = 20_000, 100
-"""Number of rows at the beginning of a held-out log, of which some are searched for among the fitted ones."""
+"""Number of rows at the beginning of a log, of which some are searched for among those of others."""
+DIGITS = 1e4
+"""Steps of the largest value to which rows are rounded when they are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,22 +167,38 @@ def _logs(logs: Log | Sequence[Log], word: str) -> tuple[Log, ...]:
 
 
 def _check_apart(given: Sequence[Log], held_out: Sequence[Log]) -> None:
-    """Raise an error if held-out logs share rows with fitted ones: their errors would not be held-out errors."""
-    for log in held_out:
-        block = next(log.blocks(LOOKED_AT))
-        some = np.unique(np.hstack([block.q, block.tau])[:: max(1, len(block) // SAMPLED)], axis=0)
-        for fitted in given:
-            again = np.zeros(len(some), dtype=bool)
-            for part in fitted.blocks():
-                rows = np.hstack([part.q, part.tau])
-                near = rows[np.isin(rows[:, 0], some[:, 0])]
-                again |= [bool((near == row).all(axis=1).any()) for row in some]
-            if again.mean() > 0.5:
-                raise ZvenoError(
-                    f"{log.source} has rows of {fitted.source}, which is fitted",
-                    element="validation",
-                    remedy="Give other recordings; without any, blocks of the logs are held out in turn",
-                )
+    """Raise an error if fitted logs share rows with each other or with held-out ones, also with fewer digits.
+
+    Copies count twice, and errors of copies are smaller than those of other recordings.
+    """
+    logs = [*given, *held_out]
+    firsts = [next(log.blocks(LOOKED_AT)) for log in logs]
+    size = np.max([abs(np.hstack([block.q, block.tau])).max(axis=0) for block in firsts], axis=0)
+    digits = DIGITS / np.where(size > 0.0, size, 1.0)
+
+    def keys(block: LogBlock) -> np.ndarray:
+        """Return a hash (m,) of every row, rounded."""
+        rows = np.round(np.hstack([block.q, block.tau]) * digits).astype(np.int64)
+        return rows @ np.random.default_rng(0).integers(1, 2**62, rows.shape[1])
+
+    some = [np.unique(keys(block)[:: max(1, len(block) // SAMPLED)]) for block in firsts]
+    for number, log in enumerate(logs):
+        others = [k for k in range(len(logs)) if k != number and min(k, number) < len(given) and len(some[k]) > 1]
+        seen = {k: np.zeros(len(some[k]), dtype=bool) for k in others}
+        for part in log.blocks() if others else ():
+            rows = keys(part)
+            for k in others:
+                seen[k] |= np.isin(some[k], rows)
+        for k in others:
+            if seen[k].mean() > 0.5:
+                first, last = sorted((k, number))
+                if last < len(given):
+                    element, remedy = "logs", "Give every recording once: copies count twice"
+                else:
+                    element = "validation"
+                    remedy = "Give other recordings; without any, blocks of the logs are held out in turn"
+                text = f"{logs[last].source} has rows of {logs[first].source}, which is fitted"
+                raise ZvenoError(text, element=element, remedy=remedy)
 
 
 def _check_torques(given: Sequence[Log]) -> None:

@@ -28,8 +28,10 @@ MOST_LAG = 0.3
 """Largest lag of a recorded velocity that is tried, s."""
 ALIKE = 0.25
 """Largest difference of recorded and derived velocities, as a share of power, for a lag to be estimated."""
-CERTAIN = 3.0
+AGREED = 3.0
 """Number of standard errors, from the scatter among parts, by which a delay or lag must differ from zero."""
+FINEST, STANDS = 1e-9, 0.05
+"""Smallest step of an encoder, rad or m, and the share of samples without a step from which it is coarse."""
 LAG_PARTS = 8
 """Number of parts of a recording that must agree on a lag."""
 LAG_ROWS = 100_000
@@ -90,23 +92,39 @@ def velocity_spectrum(recordings: Sequence[Recording]) -> Spectrum:
             f = np.fft.rfftfreq(len(v), clock.step)
             power, windows = abs(np.fft.rfft(v, axis=0)) ** 2, 1
         if windows:
-            motion = _without_noise(np.asarray(power) / windows, f * clock.step, windows)
+            rounding = resolution(recording) ** 2 / 12.0 * np.sum(window**2) * len(f)
+            motion = _without_noise(np.asarray(power) / windows, f * clock.step, windows, rounding)
             total = total + windows * _interpolated(common, f, motion)
     power = np.asarray(total)
     sums = power.sum(axis=0)
     return Spectrum(common, power / np.where(sums > 0, sums, 1.0))
 
 
-def _without_noise(power: np.ndarray, f: np.ndarray, windows: int) -> np.ndarray:
+def resolution(recording: Recording) -> np.ndarray:
+    """Return the step (n,) of the encoders where positions are multiples of one that is coarse, else 0."""
+    q = next(recording.log.blocks(LAG_ROWS)).q
+    step = np.zeros(q.shape[1])
+    for j, change in enumerate(abs(np.diff(q, axis=0)).T):
+        moved = change[change > FINEST]
+        if 0 < len(moved) < (1.0 - STANDS) * len(change):
+            multiples = moved / moved.min()
+            if np.mean(abs(multiples - np.round(multiples)) < 1e-3) > 1.0 - STANDS:
+                step[j] = moved.min()
+    return step
+
+
+def _without_noise(power: np.ndarray, f: np.ndarray, windows: int, rounding: np.ndarray) -> np.ndarray:
     """Return the power (k, n) of the motion in the power of differences of positions.
 
     White noise of positions gives c·4 sin²(πf). The upper half of the frequencies has no motion, so c is read
-    off there. Power above that floor counts in third octaves where it is significant.
+    off there. Power above that floor counts in third octaves where it is significant, and more than rounding of
+    the encoders can leave there: that is not white where a joint stands still for several samples.
 
     Args:
         power: (k, n) mean over windows.
         f: (k,) cycles per sample, 0 … ½.
         windows: number of averaged windows.
+        rounding: (n,) power of the rounding of positions, summed over all frequencies.
     """
     shape = (4.0 * np.sin(np.pi * f) ** 2)[:, None]
     upper = f >= 0.25
@@ -118,7 +136,8 @@ def _without_noise(power: np.ndarray, f: np.ndarray, windows: int) -> np.ndarray
         excess = (power[its] - floor[its]).sum(axis=0)
         scatter = np.sqrt(HANN * (floor[its] ** 2).sum(axis=0) / windows)
         above = np.maximum(power[its] - floor[its], 0.0)
-        share = np.where(excess > CERTAIN * scatter, excess, 0.0) / np.maximum(above.sum(axis=0), 1e-300)
+        seen = (excess > CERTAIN * scatter) & ((above / np.maximum(shape[its], 1e-300)).sum(axis=0) > rounding)
+        share = np.where(seen, excess, 0.0) / np.maximum(above.sum(axis=0), 1e-300)
         motion[its] = share * above
     return motion
 
@@ -167,7 +186,7 @@ def velocity_lag(recording: Recording, cutoff: float) -> np.ndarray | None:
     lag = np.full(x.shape[1], np.nan)
     for j in np.flatnonzero(error.min(axis=0) < ALIKE * (x**2).mean(axis=0)):
         lag[j], *each = (_least(shifts, column) * step for column in (error[:, j], *errors[:, alike[:, j], j].T))
-        if len(each) > 1 and abs(lag[j]) <= CERTAIN * np.std(each, ddof=1) / np.sqrt(len(each)):
+        if len(each) > 1 and abs(lag[j]) <= AGREED * np.std(each, ddof=1) / np.sqrt(len(each)):
             lag[j] = 0.0
     return lag
 

@@ -15,7 +15,7 @@ from ._problem import AUTO, Problem
 from ._rows import REST, Moments, accumulate, block_edges, large_velocities, rows_of
 from ._selection import with_sliding
 from ._series import recording_of
-from ._spectrum import CERTAIN, highest_band, position_noise, velocity_lag, velocity_spectrum
+from ._spectrum import AGREED, highest_band, position_noise, velocity_lag, velocity_spectrum
 from .model import TorqueModel, torque_model, with_variants
 
 SHIFTS = np.linspace(-0.3, 0.3, 7)
@@ -218,7 +218,7 @@ def _delay(moments: Moments, shifts: np.ndarray) -> tuple[float, bool]:
     each = np.array([_minimum(shifts, column)[0] for column in cost[1:].T])
     scatter = float(np.std(each, ddof=1)) / np.sqrt(len(each))
     gain = 1.0 - np.sqrt(max(least, 0.0) / max(float(cost[0].sum()), 1e-300))
-    return delay, bool(gain > WORTH and abs(delay) > CERTAIN * scatter)
+    return delay, bool(gain > WORTH and abs(delay) > AGREED * scatter)
 
 
 def _minimum(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:

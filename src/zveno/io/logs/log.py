@@ -22,6 +22,8 @@ MAX_VALUE = 1e6
 """Largest valid position, velocity or torque (SI units, at the joint)."""
 SPIKE = 0.2
 """Jump of a position, rad or m, for a single sample that marks it as invalid."""
+WILD = 100.0
+"""Jump of a torque for a single sample that marks it as invalid, in 99 % quantiles of the torque."""
 KEPT_BYTES = 128 * 2**20
 """Largest size of logs that stay in memory once read; larger ones are read again in every pass."""
 BLOCK_ROWS = 200_000
@@ -303,20 +305,25 @@ def _usable(part: RawRows) -> np.ndarray:
     for values in (part.q, part.v, part.tau):
         if values is not None:
             good &= (abs(values) <= MAX_VALUE).all(axis=1)  # false for NaN
-    return good & ~_spikes(part.q, good)
+    if not good.any():
+        return good
+    usual = np.quantile(abs(part.tau[good]), 0.99, axis=0)
+    wild = np.where(usual > 0.0, WILD * usual, np.inf)
+    return good & ~_spikes(part.q, good, np.full(part.q.shape[1], SPIKE)) & ~_spikes(part.tau, good, wild)
 
 
-def _spikes(q: np.ndarray, good: np.ndarray) -> np.ndarray:
-    """Return a mask (m,) of rows with a position that jumps and comes back, or a jump at either end."""
+def _spikes(q: np.ndarray, good: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return a mask (m,) of rows with a value that jumps by more than its size (n,) and comes back, or a jump at
+    either end."""
     spikes = np.zeros(len(q), dtype=bool)
     at = np.flatnonzero(good)
     if len(at) < 3:
         return spikes
     steps = np.diff(q[at], axis=0)
     forward, back = steps[:-1], steps[1:]
-    away = (np.minimum(abs(forward), abs(back)) > SPIKE) & (abs(forward + back) < 0.1 * abs(forward))
+    away = (np.minimum(abs(forward), abs(back)) > size) & (abs(forward + back) < 0.1 * abs(forward))
     spikes[at[1:-1]] = away.any(axis=1)
     for end, step, others in ((at[0], steps[0], steps[1:4]), (at[-1], steps[-1], steps[-4:-1])):
         usual = abs(others).max(axis=0)
-        spikes[end] |= bool(((abs(step) > SPIKE) & (abs(step) > 10.0 * usual) & (usual < SPIKE)).any())
+        spikes[end] |= bool(((abs(step) > size) & (abs(step) > 10.0 * usual) & (usual < size)).any())
     return spikes
