@@ -16,12 +16,15 @@ FUNCTIONS = {
     "constrained_dynamics",
     "constrained_dynamics_derivatives",
     "evaluate_constraints",
+    "identifiability",
     "impact",
     "mobility",
     "whole_body",
+    "simulate_dataset",
 }
 METHODS = {
     "base_parameters",
+    "calibrate",
     "center_of_mass",
     "difference",
     "energy",

@@ -117,9 +117,9 @@ def _contacts(robot, kind, model, values, n, rng, sigma):
     noise = rng.normal(size=(len(part.q), kind.n_data)) * next(iter(sigma.values()))
     q = part.q.copy()
     for _ in range(12):
-        T, J = problem.poses(part, values, q, compiled=False)
+        T, _ = problem.poses(part, values, q, compiled=False)
         r, by_T, *_ = problem.rows_of(replace(part, y=noise), T, problem.frames)
-        slope = by_T @ problem.by_joints(part, values, q, J)
+        slope = by_T @ problem.by_joints(part, values, q)
         q = q - (np.linalg.pinv(slope) @ r[..., None])[..., 0]
     return Dataset(kind, q, groups=problem.campaigns[0].groups)
 

@@ -13,7 +13,7 @@ from closed_models import at, body, carried, four_bar
 import zveno
 from zveno import Frame, Joint, Link, Loop, ZvenoError, joints
 from zveno.loops import _modes, assembly_modes, close
-from zveno.loops._close import _Follower
+from zveno.loops._close import Follower
 from zveno.loops.selection import selection
 from zveno.mechanism.edit import rebuilt
 
@@ -142,7 +142,7 @@ def check_against_samples(robot):
     modes = assembly_modes(robot, {})
     assert modes.status == "complete"
     chosen = selection(mechanism)
-    follower = _Follower(robot, chosen)
+    follower = Follower(robot, chosen)
     assert abs(follower.kernel(modes.q)[0]).max() < 1e-9
     starts = _modes.random_starts(mechanism, chosen.dependent, chosen.q, 300, np.random.default_rng(1))
     q = _modes._newton(follower, starts)

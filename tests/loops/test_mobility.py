@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from closed_machines import ankle
 from closed_models import at, body, carried, four_bar
 
 import zveno
@@ -59,6 +60,15 @@ def test_carried():
 def test_surplus_motors():
     result = mobility_of(four_bar(motors=("crank", "rocker")))
     assert (result.mobility, len(result.driven), len(result.surplus_motors)) == (1, 1, 1)
+
+
+def test_motors_drive_wherever_the_walk_begins():
+    """Beside a singular state the columns of passive joints seem dependent; a motor must not take their place."""
+    robot = ankle()
+    q = zveno.loops.ClosedRobot(robot).random(12, rng=0)
+    for start in q:
+        found = mobility(robot, q0=start)
+        assert (found.driven, found.idle) == (("motor0", "motor1"), ())
 
 
 def test_no_motors_named():

@@ -69,7 +69,7 @@ def counts(
     model: Model, kind: Measurement, moved: np.ndarray | None = None, groups: Iterable[str] = ()
 ) -> Counts | None:
     """Return counts for poses, positions and contacts of one frame on a chain of joints of any type; None for other
-    measurements.
+    measurements, and where loops are closed.
 
     Args:
         model, kind: the model, and the kind of measurement.
@@ -78,7 +78,12 @@ def counts(
     """
     countable = kind.countable()
     several = len(model.frames) > (1 if kind.seen_from is None else 2)
-    if countable is None or several or any(move.joint.mimic is not None for move in model.moves):
+    if (
+        model.mechanism.loops
+        or countable is None
+        or several
+        or any(move.joint.mimic is not None for move in model.moves)
+    ):
         return None
     relative, point = countable.relative, countable.point
     position = point is not None

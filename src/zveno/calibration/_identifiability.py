@@ -17,10 +17,10 @@ from ..fit.rng import seed_of
 from ..fit.threads import in_one_thread
 from ..fit.triangle import triangle
 from ..io.results import hash_of, registered
-from ..mechanism.loops import for_trees
 from ..report.description import Description
 from ..report.result import Result
 from ..robot_functions import RobotFunctions
+from ._closing import NOMINAL, loop_notes
 from ._counts import Counts, counts
 from ._postures import imagined
 from .measurements import Measurement
@@ -55,7 +55,9 @@ class Identifiability(Result):
         singular_values: of the scaled Jacobian.
         gap: smallest singular value kept over the largest dropped; inf if none was dropped.
         text: the irreducible model in the document's notation.
-        counts: results of the count formulas and of the closure of twists, and whether they agree.
+        counts: results of the count formulas and of the closure of twists, and whether they agree; None for joint
+            terms, a choice of parameters, and closed loops.
+        notes: what the analysis leaves out.
     """
 
     robot_name: str
@@ -73,6 +75,7 @@ class Identifiability(Result):
     text: str
     counts: Counts | None
     inputs_hash: str
+    notes: tuple[str, ...] = ()
 
     kind = "identifiability"
 
@@ -116,7 +119,6 @@ class Identifiability(Result):
         return tuple(expression(relation) for relation in self.relations)
 
 
-@for_trees
 @in_one_thread
 def identifiability(
     robot: RobotFunctions,
@@ -210,6 +212,7 @@ def analyse(
         model.text([name for name in chosen if name in model.numbers], frame),
         counted,
         hash_of(model.mechanism.fingerprint, strategy, list(names)),
+        ((NOMINAL,) if model.mechanism.loops and values is None else ()) + loop_notes(model.mechanism),
     )
 
 
@@ -246,7 +249,7 @@ def beyond(A: np.ndarray, in_the_way: Sequence[int], columns: Sequence[int]) -> 
     if len(in_the_way):
         N = A[:, list(in_the_way)]
         norms = np.linalg.norm(N, axis=0)
-        N = N / np.where(norms > 0, norms, 1.0)
+        N = np.where(norms > 1e-10 * norms.max(), N / np.where(norms > 0, norms, 1.0), 0.0)
         U, s, _ = np.linalg.svd(N, full_matrices=False)
         rank = int((s > TOLERANCE * s[0]).sum())
         kept = [in_the_way[k] for k in independent_columns(N, range(len(in_the_way)), rank)]

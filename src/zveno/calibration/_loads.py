@@ -13,6 +13,7 @@ from ..mechanism.edit import rebuilt
 from ..mechanism.plausibility import impossible_loads
 from ..robot_functions import RobotFunctions
 from ..spatial.inertia import from_pseudo_inertia
+from ._closing import closed_robot
 from .models import Model
 
 DENSITY = 10.0
@@ -31,6 +32,14 @@ def gravity(mechanism: Mechanism, loads: str = MODEL) -> Callable[[np.ndarray], 
 
 def holding_torques(model: Model, q: np.ndarray) -> np.ndarray:
     """Return torques (..., n_v) under which joints of a model yield at rest; zeros if it has no compliance."""
+    if model.yields and model.mechanism.loops:
+        closed, tau = (
+            closed_robot(loaded(model.mechanism, model.loads)),
+            np.zeros((*q.shape[:-1], model.mechanism.n_v)),
+        )
+        rest = np.zeros(closed.n_v)
+        tau[..., list(closed.division.torques)] = closed.inverse_dynamics(q, rest, rest)
+        return tau
     if model.yields:
         return gravity(model.mechanism, model.loads)(q)
     return np.zeros((*q.shape[:-1], model.mechanism.n_v))

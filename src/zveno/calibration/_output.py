@@ -34,7 +34,7 @@ def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
     """
     mechanism = model.mechanism
     placed, frames = [joint.T_parent_joint for joint in mechanism.joints], list(mechanism.frames)
-    notes = list(mechanism.notes)
+    notes, renamed = list(mechanism.notes), {}
     moves = {move.number: move for move in model.moves}
     for block in model.blocks:
         if block.frame is None and values[block.first : block.first + 6].any():
@@ -44,6 +44,7 @@ def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
             old = mechanism.frame(block.frame)
             named = any(frame.name == block.frame for frame in frames)
             name = block.frame if named else _new_name(mechanism, block.frame)
+            renamed[block.frame] = name
             moved = Frame(name, old.link, old.T_link_frame @ deviation(block, values))
             frames = [frame for frame in frames if frame.name != name] + [moved]
             if not named:
@@ -56,11 +57,15 @@ def calibrated_mechanism(model: Model, values: np.ndarray) -> Mechanism:
             if values[number]:
                 shown = f"{model.names[number]} = {values[number]:.4g} {model.terms[number].unit}"
                 notes.append(f"joint {move.joint.name} ({IN_WORDS[term.word]}): {shown}")
+    loops = tuple(
+        replace(loop, frame=renamed.get(loop.frame, loop.frame), other=renamed.get(loop.other, loop.other))
+        for loop in mechanism.loops
+    )
     joints = [
         joint if T is joint.T_parent_joint else replace(joint, T_parent_joint=T)
         for joint, T in zip(mechanism.joints, placed, strict=True)
     ]
-    return rebuilt(mechanism, joints=joints, frames=frames, notes=tuple(notes))
+    return rebuilt(mechanism, joints=joints, frames=frames, loops=loops, notes=tuple(notes))
 
 
 def text_of(mechanism: Mechanism, format: str) -> tuple[str, str]:

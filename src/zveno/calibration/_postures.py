@@ -11,6 +11,7 @@ from ..errors import ZvenoError
 from ..mechanism import Mechanism
 from ..spatial.rotations import z_to
 from ..spatial.transforms import transform
+from ._closing import random_closed
 from .measurements import Measurement
 from .measurements._contact import into_contact
 from .measurements._fit_problem import FitProblem, fit_problem
@@ -22,7 +23,10 @@ N_GROUPS = 6
 
 
 def random_postures(mechanism: Mechanism, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return coordinates (n, n_q), uniform within limits, unlimited angles within ±π."""
+    """Return coordinates (n, n_q), uniform within limits, unlimited angles within ±π; with closed loops, states
+    on the branch of the reference."""
+    if mechanism.loops:
+        return random_closed(mechanism, n, rng)
     lower, upper = mechanism.lower, mechanism.upper
     if mechanism.n_q != mechanism.n_v or (np.isfinite(lower) != np.isfinite(upper)).any():
         return np.array([mechanism.random(rng) for _ in range(n)])

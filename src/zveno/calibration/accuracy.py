@@ -19,6 +19,7 @@ from ..io.results import hash_of, registered
 from ..progress import Progress
 from ..report.description import Description
 from ..report.result import Result
+from ._closing import checked_closed
 from ._fit.errors import Error, errors
 from ._fit.frames import first_frames
 from ._fit.noise import FitOptions
@@ -184,8 +185,15 @@ def predict(
 ) -> Prediction:
     """Predict the pose of a frame at parameters `values` (P,) of which `columns` have that covariance; joints came
     from `side`, (..., n_v)."""
-    q = model.mechanism.checked_q(q)
+    q = checked_closed(model.mechanism, model.mechanism.checked_q(q))
     T, J = frame_motion(model, frame, q, values, holding_torques(model, q), side)
+    open_ = np.isnan(T).any(axis=(-2, -1))
+    if open_.any() and np.isfinite(q).all():
+        raise ZvenoError(
+            f"the loops of the calibrated robot do not close in {np.sum(open_)} of {open_.size} postures",
+            element="q",
+            remedy="Leave out postures at the edge of the reach of the loops",
+        )
     J = J[..., columns]
     return Prediction(T, J @ covariance @ np.swapaxes(J, -1, -2))
 
@@ -254,6 +262,9 @@ class Predicted:
         """Return the columns of an `AccuracyMap` for a range of postures."""
         start, stop = piece
         q = random_postures(self.model.mechanism, stop - start, stream(self.seed, start))
+        if self.model.mechanism.loops:  # at the edge of the nominal reach, the calibrated loops may not close
+            tau = holding_torques(self.model, q)
+            q = q[np.isfinite(frame_motion(self.model, self.frame, q, self.values, tau)[0]).all(axis=(1, 2))]
         calibrated = predict(self.model, self.frame, q, self.values, self.columns, self.covariance)
         placed = self.values.copy()
         placed[[k for k, term in enumerate(self.model.terms) if term.role not in ("base", "tool")]] = 0.0

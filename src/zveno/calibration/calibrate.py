@@ -13,9 +13,9 @@ from ..errors import ZvenoError, unknown_name
 from ..fit.rng import seed_of
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
-from ..mechanism.loops import for_trees
 from ..progress import Progress, ProgressBar
 from ..robot_functions import RobotFunctions
+from ._closing import loop_notes
 from ._diagnose import check_enough, check_reach, doubt, doubt_of_fit
 from ._fit.covariance_factor import FEW_PLACES, covariance_factor
 from ._fit.errors import Error, Residuals, errors, residuals
@@ -37,7 +37,6 @@ LOSSES = ("auto", "none")
 """Treatments of outlier rows in a fit."""
 
 
-@for_trees
 @in_one_thread
 def calibrate(
     robot: RobotFunctions,
@@ -75,7 +74,8 @@ def _calibrated(
     robot: RobotFunctions, campaigns: Sequence[Dataset], settings: FitSettings, notes: Sequence[str]
 ) -> Calibration:
     """Run all stages; raise an error if a fit ends in a singular matrix or in NaN."""
-    state = FitState(robot, tuple(campaigns), settings, tuple(notes), settings.joint_terms)
+    notes = (*notes, *loop_notes(robot.mechanism))
+    state = FitState(robot, tuple(campaigns), settings, notes, settings.joint_terms)
     broken = ZvenoError(
         "the fit broke down: the data do not belong to this robot",
         remedy="Look at the warnings before; check the order, sign and unit of the joint columns, the kind of "

@@ -18,8 +18,9 @@ from ..kernels.program import Program
 from ..kernels.trace import trace
 from ..report.result import Result
 from ..spatial.transforms import inverse
-from ._kinematics import by_coordinates, frame_motion
+from ._kinematics import frame_motion
 from ._loads import loaded
+from ._products import by_coordinates
 from .models import Model
 
 STEPS = 4

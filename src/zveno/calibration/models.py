@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError, ZvenoError, unknown_name
+from ..loops.selection import driven_entries, selection
 from ..mechanism import Joint, Mechanism
 from ..spatial.rotations import angle_about, is_about_one_axis, z_to
 from ..spatial.transforms import inverse, transform
@@ -132,7 +133,8 @@ class Model:
         mechanism: the original mechanism.
         frames: frames that are measured.
         terms: parameters, in the order of the product.
-        paths: for every frame, blocks and joints from the world to it: (block, move, block, …, block) by number.
+        paths: for every frame, measured or at the end of a loop, blocks and joints from the world to it: (block,
+            move, block, …, block) by number.
         loads: under which joints yield: "model" (its masses) or "rods".
     """
 
@@ -173,7 +175,10 @@ class Model:
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the coordinates that move the frames, in their order."""
+        """Names of the coordinates that move the frames, in their order: of motors, where loops are closed."""
+        if self.mechanism.loops:
+            entries = driven_entries(selection(self.mechanism))
+            return tuple(self.mechanism.coordinate_names[k] for k in entries)
         used = {k for move in self.moves for k in range(move.position.start, move.position.stop)}
         return tuple(self.mechanism.coordinate_names[k] for k in sorted(used))
 
@@ -215,7 +220,8 @@ class Model:
 
     def text(self, kept: Iterable[str] | None = None, frame: str | None = None, nominal: bool = False) -> str:
         """Return the product in the document's notation; terms that are not `kept` are left out, or have the sign °
-        if fixed. The letters of joint terms beyond the offset follow the coordinate: `Rz(q2; K C)`.
+        if fixed. The letters of joint terms beyond the offset follow the coordinate: `Rz(q2; K C)`. The products to
+        both ends of every closed loop come last.
 
         Args:
             kept: parameters of the model; all of them if None.
@@ -223,9 +229,19 @@ class Model:
             nominal: whether to write the nominal values behind the terms.
         """
         kept = set(self.names) if kept is None else set(kept)
-        path = self.paths[self.frames[0] if frame is None else frame]
+        measured = self._path_text(self.frames[0] if frame is None else frame, kept, nominal)
+        loops = [
+            f"{loop.label}: "
+            + " = ".join(
+                self._path_text(self.mechanism.frame(end).name, kept, nominal) for end in (loop.frame, loop.other)
+            )
+            for loop in self.mechanism.loops
+        ]
+        return "; ".join([measured, *loops])
+
+    def _path_text(self, frame: str, kept: set[str], nominal: bool) -> str:
         words = []
-        for place, number in enumerate(path):
+        for place, number in enumerate(self.paths[frame]):
             if place % 2 == 0:
                 words.append(self._block_text(self.blocks[number], kept, nominal))
             else:
@@ -262,23 +278,25 @@ def redundant_model(
     """Build the complete redundant model of a mechanism.
 
     Args:
-        mechanism: any tree; joints with several coordinates have no terms of their own, their neighbours cover
-            them.
+        mechanism: any mechanism; joints with several coordinates have no terms of their own, their neighbours
+            cover them. Closed loops add the ways to their ends.
         frames: frames that are measured; the default frame if none.
         joint_terms: words of `joint_terms.JOINT_TERMS` that add terms to every joint on the way.
         loads: under which joints yield, where they do.
     """
     wanted = (frames,) if isinstance(frames, str) or frames is None else tuple(frames)
-    chosen = [mechanism.frame(name) for name in dict.fromkeys(wanted)]
+    measured = dict.fromkeys(mechanism.frame(name).name for name in wanted)
+    ends = [mechanism.frame(name).name for loop in mechanism.loops for name in (loop.frame, loop.other)]
+    chosen = [mechanism.frame(name) for name in dict.fromkeys([*measured, *ends])]
     routes = {frame.name: _moving_links(mechanism, frame.link) for frame in chosen}
     builder = _Builder(mechanism, routes, tuple(joint_terms))
     for frame in chosen:
-        builder.add(frame)
+        builder.add(frame, "link" if frame.name in ends else "tool")
     if not builder.moves:
         raise ModelError("no joint moves the frame, so there is nothing to calibrate", element=chosen[0].name)
     return Model(
         mechanism,
-        tuple(routes),
+        tuple(measured),
         tuple(builder.terms),
         tuple(builder.blocks),
         tuple(builder.moves),
@@ -299,12 +317,13 @@ class _Builder:
         self._block_numbers: dict[tuple, int] = {}
         self._move_numbers: dict[int, int] = {}
         self._labels = {link: str(k) for k, link in enumerate(sorted({x for r in routes.values() for x in r}), 1)}
+        self._grounded = _on_ground(mechanism)
         self._onward: dict[int, set] = {}
         for name, route in routes.items():
             for here, next_place in zip([0, *route], [*route, name], strict=True):
                 self._onward.setdefault(here, set()).add(next_place)
 
-    def add(self, frame):
+    def add(self, frame, role: str):
         path: list[int] = []
         route = _moving_links(self.mechanism, frame.link)
         number = self.mechanism.link_number(frame.link)
@@ -315,20 +334,21 @@ class _Builder:
             T = T @ joint.T_parent_joint
             if i in route:
                 move = _move(self.mechanism, i, self._labels[i])
-                path.append(self._block(here, i, T @ move.Z, None))
+                path.append(
+                    self._block(here, i, T @ move.Z, None, "link" if here or i in self._grounded else "base")
+                )
                 path.append(self._joint(move))
                 T, here = inverse(move.Z), i
             T = T @ joint.T_joint_child
-        path.append(self._block(here, frame.name, T @ frame.T_link_frame, frame.name))
+        path.append(self._block(here, frame.name, T @ frame.T_link_frame, frame.name, role))
         self.paths[frame.name] = path
 
-    def _block(self, here: int, next_place, T: np.ndarray, frame: str | None) -> int:
+    def _block(self, here: int, next_place, T: np.ndarray, frame: str | None, role: str) -> int:
         key = (here, next_place)
         if key not in self._block_numbers:
             label = self._labels[here] if here else "o"
             if len(self._onward[here]) > 1:
                 label += f".{self._labels.get(next_place, next_place)}"
-            role = "tool" if frame else ("link" if here else "base")
             place = frame or self.mechanism.link_names[here]
             self._block_numbers[key] = len(self.blocks)
             self.blocks.append(Block(label, T, len(self.terms), -1 if frame else next_place, frame))
@@ -353,13 +373,17 @@ class _Builder:
         kind, unit, place = "TR"[sigma], "rad" if sigma else "m", move.joint.name
         name = f"{kind}{LETTERS[move.axis]}q{move.label}"
         self.terms.append(Term(name, "joint", kind, move.axis, 0.0, unit, place))
-        for term in self.joint_terms:
+        for term in self.joint_terms if self._is_read(move) else ():
             unit = term.units[sigma]
             if unit is not None:
                 joint_terms.append((len(self.terms), term))
                 name = f"{term.letters}q{move.label}"
                 self.terms.append(Term(name, term.word, term.letters, move.axis, 0.0, unit, place))
         return replace(move, offset_term=offset_term, joint_terms=tuple(joint_terms))
+
+    def _is_read(self, move: Move) -> bool:
+        """Return True if the joint's coordinate is a reading: in closed loops, dependent joints have none."""
+        return not self.mechanism.loops or move.velocity.start in selection(self.mechanism).driven
 
 
 def _move(mechanism: Mechanism, i: int, label: str) -> Move:
@@ -385,6 +409,17 @@ def _moving_links(mechanism: Mechanism, link: str) -> list[int]:
     return [i for i in links if i and mechanism.joint_of(i).type.n_v]
 
 
+def _on_ground(mechanism: Mechanism) -> set[int]:
+    """Return the first moving links of closed loops that the ground closes: their places are lengths of a loop, and
+    do not place the robot."""
+    links: set[int] = set()
+    for loop in mechanism.loops:
+        routes = [_moving_links(mechanism, link)[:1] for link in mechanism.loop_links(loop)]
+        if routes[0] != routes[1]:
+            links.update(*routes)
+    return links
+
+
 def _is_dh(model: Model, term: Term) -> bool:
     """Return True for terms of a Denavit–Hartenberg table: offset, distance along the axis, length and twist about
     the next axis."""
@@ -394,7 +429,10 @@ def _is_dh(model: Model, term: Term) -> bool:
         return False
     number = model.numbers[term.name]
     block = next(block for block in model.blocks if block.first <= number < block.first + 6)
-    before = next(move for move in model.moves if move.label == block.label.partition(".")[0])
+    label = block.label.partition(".")[0]
+    if label == "o":
+        return False
+    before = next(move for move in model.moves if move.label == label)
     across = (before.axis + 1) % 3
     return (term.kind, term.axis) in (("T", before.axis), ("T", across), ("R", across))
 

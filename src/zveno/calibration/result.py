@@ -19,6 +19,7 @@ from ..io.files import write_text
 from ..io.results import registered
 from ..io.write import format_of
 from ..mechanism import Mechanism
+from ..mechanism.loops import refuse_loops
 from ..report.description import Description
 from ..report.result import Result
 from ._fit.findings import Error, Outlier, Residuals, ToolMove
@@ -303,6 +304,7 @@ class Calibration(Result):
             approach: sign of the motion by which every coordinate will come there, (..., n_q) or one for all, where
                 joints have hysteresis; between both sides if None.
         """
+        refuse_loops(self.nominal, "compensate")
         frame, tool, side = self.checked_frame(frame), _checked_tool(tool), self._side(approach)
         q, status, position, rotation = self._corrected(self.nominal.checked_q(q_desired), frame, tool, side)
         numbers = np.asarray(status).astype(int), np.asarray(position), np.asarray(rotation)
@@ -331,6 +333,7 @@ class Calibration(Result):
 
         If a correction may make the robot worse than nominal, nothing is written and a `ModelError` states why.
         """
+        refuse_loops(self.nominal, "export_compensation")
         frame, tool = self.checked_frame(frame), _checked_tool(tool)
         in_doubt = self._doubt(frame, tool)
         if in_doubt:
@@ -359,6 +362,7 @@ class Calibration(Result):
                 (`calibration.yaml`), "kuka" or "abb" (offsets, base and tool).
             frame: one of those that were measured; the first if None.
         """
+        refuse_loops(self.nominal, "controller")
         if self.undetermined:
             raise ModelError(UNDETERMINED.format(", ".join(self.undetermined)), element=form, remedy=REMEDY)
         values = self.deviations, self.deviation_covariance

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from ..errors import ShapeError, ZvenoError
 from ..fit.rng import seed_of
-from ..mechanism.loops import for_trees
 from ..robot_functions import RobotFunctions
 from ..spatial.rotations import exp
 from ..spatial.transforms import transform
 from ..spatial.vectors import real_array
+from ._closing import checked_closed
 from ._joint_terms import HYSTERESIS, words_of
 from ._loads import holding_torques
 from ._output import calibrated_mechanism
@@ -59,7 +59,6 @@ def apply_deviations(
     return type(robot)(calibrated_mechanism(model, deviations))
 
 
-@for_trees
 def simulate_dataset(
     robot: RobotFunctions,
     measurement: Measurement | str,
@@ -76,8 +75,9 @@ def simulate_dataset(
     Args:
         robot: the true robot, such as `apply_deviations(nominal, …)`.
         measurement: the kind, or its name; its `sigma` is the noise, or the typical one if it has none.
-        q: postures, (n, n_q). For contacts, postures nearby in which the robot touches; for cameras, those in which
-            everything is seen; in both cases so far as there are some.
+        q: postures, (n, n_q); where loops are closed, only the motors count. For contacts, postures nearby in which
+            the robot touches; for cameras, those in which everything is seen; in both cases so far as there are
+            some.
         groups: what each posture touches, for kinds that need it; or rows that belong together.
         frames: poses (4, 4) of unknown frames and targets by label ("tracker"); others are drawn.
         joint_errors: joint terms by the names that `calibrate` uses: {"Cq2": 1e-4, "Hq3": 3e-4}, in its units.
@@ -90,6 +90,7 @@ def simulate_dataset(
     postures = robot.mechanism.checked_q(q)
     if postures.ndim != 2 or not len(postures):
         raise ZvenoError(f"has shape {postures.shape}", element="q", remedy="Give postures (n, n_q)")
+    postures = checked_closed(robot.mechanism, postures)
     errors = joint_errors or {}
     words = words_of(errors)
     model = redundant_model(robot.mechanism, kind.frames, words)
@@ -188,9 +189,9 @@ def _in_contact(
             remedy="Give postures near what is touched, and its place in `frames`",
         )
     part = replace(problem.parts[0], tau=holding_torques(problem.model, q))
-    T, J = problem.poses(part, values, q, compiled=False)
+    T, _ = problem.poses(part, values, q, compiled=False)
     _, by_T, *_ = problem.rows_of(part, T[part.posture], problem.frames)
-    slope = by_T @ problem.by_joints(part, values, q, J)
+    slope = by_T @ problem.by_joints(part, values, q)
     errors = rng.normal(size=(len(q), len(sigma), 1)) * sigma[:, None]
     turned = (np.linalg.pinv(slope) @ errors)[..., 0]
     moved = np.array([problem.model.mechanism.integrate(a, b) for a, b in zip(q, turned, strict=True)])

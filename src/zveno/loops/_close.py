@@ -22,7 +22,7 @@ from ..report.description import Description
 from ..report.result import Result
 from ..robot_functions import RobotFunctions
 from .branch import GAP, closure_kernel, scaled
-from .selection import Selection, selection
+from .selection import Selection, driven_entries, selection
 
 FIRST, SMALLEST = 0.2, 1e-5
 """First and smallest step, as shares of the way."""
@@ -107,8 +107,8 @@ def close(
         )
     names, targets = _targets(robot, chosen, driven)
     shape = targets.shape[:-1]
-    start = chosen.q[_coordinates(robot, chosen)]
-    state = _Follower(robot, chosen).follow(targets.reshape(-1, len(names)) - start)
+    start = chosen.q[driven_entries(chosen)]
+    state = Follower(robot, chosen).follow(targets.reshape(-1, len(names)) - start)
     statuses = state.status.reshape(shape)
     q = state.q.reshape(*shape, robot.n_q)
     reasons = np.array(
@@ -138,24 +138,6 @@ _WHY = {
 }
 
 
-def _coordinates(robot: RobotFunctions, chosen: Selection) -> np.ndarray:
-    """Return the entries of q of the driven velocities; raise for joints with quaternions."""
-    mechanism = robot.mechanism
-    entries = np.full(mechanism.n_v, -1)
-    for name in mechanism.joint_names:
-        at_q, at_v = mechanism.q_slices[name], mechanism.v_slices[name]
-        if at_q.stop - at_q.start == at_v.stop - at_v.start:
-            entries[at_v] = range(mechanism.n_q)[at_q]
-    for k in chosen.driven:
-        if entries[k] < 0:
-            raise ModelError(
-                "is driven and has a quaternion, which continuation does not follow",
-                element=f"joint {velocity_names(mechanism)[k]}",
-                remedy="Split it into single joints, or leave it out of the motors",
-            )
-    return entries[chosen.driven]
-
-
 def _targets(
     robot: RobotFunctions, chosen: Selection, driven: ArrayLike | Mapping[str, ArrayLike]
 ) -> tuple[tuple[str, ...], np.ndarray]:
@@ -164,7 +146,7 @@ def _targets(
         for name in driven:
             if name not in names:
                 raise unknown_name("driven coordinate", name, names)
-        start = dict(zip(names, chosen.q[_coordinates(robot, chosen)], strict=True))
+        start = dict(zip(names, chosen.q[driven_entries(chosen)], strict=True))
         columns = [np.asarray(driven.get(name, start[name]), dtype=float) for name in names]
         targets = np.stack(np.broadcast_arrays(*columns), axis=-1) if columns else np.zeros(0)
     else:
@@ -181,14 +163,16 @@ def _targets(
 
 
 @dataclass(frozen=True)
-class _Followed:
+class Followed:
+    """States (s, n_q) where the ways ended, and how far they were followed."""
+
     q: np.ndarray
     status: np.ndarray
     share: np.ndarray
     residual: np.ndarray
 
 
-class _Follower:
+class Follower:
     """Continuation of a batch in the dependent coordinates of a selection."""
 
     def __init__(self, robot: RobotFunctions, chosen: Selection):
@@ -211,10 +195,10 @@ class _Follower:
         change[:, self.chosen.dependent] = dependent * self.scale.columns[self.chosen.dependent]
         return self.robot.integrate(q, change)
 
-    def follow(self, way: np.ndarray) -> _Followed:
-        """Follow straight lines of the driven coordinates from the start, (s, n_driven) long."""
+    def follow(self, way: np.ndarray, start: np.ndarray | None = None) -> Followed:
+        """Follow straight lines of the driven coordinates, (s, n_driven), from the start or states (s, n_q)."""
         count = len(way)
-        q = np.tile(self.chosen.q, (count, 1))
+        q = np.tile(self.chosen.q, (count, 1)) if start is None else np.array(start)
         t, h = np.zeros(count), np.full(count, FIRST)
         going = np.flatnonzero(abs(way).max(axis=1, initial=0.0) > 0)
         t[np.setdiff1d(np.arange(count), going)] = 1.0
@@ -224,11 +208,11 @@ class _Follower:
             dt = np.minimum(h[going], 1.0 - t[going])
             step = way[going] * dt[:, None]
             _, K_before, D = self.equations(q[going])
-            onward = self.moved(q[going], step, -_solved(K_before, (D @ step[..., None])[..., 0]))
+            onward = self.moved(q[going], step, -solved(K_before, (D @ step[..., None])[..., 0]))
             sizes = []
             for _ in range(3):
                 value, K, _ = self.equations(onward)
-                correction = -_solved(K, value)
+                correction = -solved(K, value)
                 onward = self.moved(onward, 0.0, correction)
                 sizes.append(abs(correction).max(axis=1, initial=0.0))
             with np.errstate(invalid="ignore"):
@@ -242,19 +226,19 @@ class _Follower:
             going = going[(t[going] < 1.0) & (h[going] > SMALLEST)]
         return self._judged(q, t)
 
-    def _judged(self, q: np.ndarray, t: np.ndarray) -> _Followed:
+    def _judged(self, q: np.ndarray, t: np.ndarray) -> Followed:
         """Polish the states that arrived by Newton steps, and judge why the others stopped."""
         if not len(q):
-            return _Followed(q, np.array([], dtype=object), t, t)
+            return Followed(q, np.array([], dtype=object), t, t)
         rows = self.chosen.rows
         for _ in range(2):
             value, K, _ = self.equations(q)
-            correction = -_solved(K, value)
+            correction = -solved(K, value)
             if (
                 rows.size
             ):  # the independent rows to rounding; in least squares, rounding of the file would be shared
                 s = np.linalg.svd(K[:, rows], compute_uv=False)
-                exact = -_solved(K[:, rows], value[:, rows])
+                exact = -solved(K[:, rows], value[:, rows])
                 correction = np.where((s[:, -1] > GAP * s[:, 0])[:, None], exact, correction)
             q = np.where((t >= 1.0)[:, None], self.moved(q, 0.0, correction), q)
         value, K, _ = self.equations(q)
@@ -265,19 +249,19 @@ class _Follower:
         stopped = np.where(margin < near, "singular", "undecided")
         status = np.where(t >= 1.0, "closed", stopped).astype(object)
         left = abs(value * self.scale.lengths)[:, rows]
-        return _Followed(q, status, t, left.max(axis=1, initial=0.0))
+        return Followed(q, status, t, left.max(axis=1, initial=0.0))
 
 
-def _solved(K: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return the least-squares solutions of K x = b for stacks (s, m, r) and (s, m); NaN where K loses rank."""
-    if K.shape[1] != K.shape[2]:
+def solved(K: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the least-squares solutions of K x = b for stacks (..., m, r) and (..., m); NaN where K loses rank."""
+    if K.shape[-2] != K.shape[-1]:
         Q, R = np.linalg.qr(K)
-        K, b = R, (np.swapaxes(Q, 1, 2) @ b[..., None])[..., 0]
+        K, b = R, (np.swapaxes(Q, -1, -2) @ b[..., None])[..., 0]
     try:
         return np.linalg.solve(K, b[..., None])[..., 0]
     except np.linalg.LinAlgError:
         x = np.full_like(b, np.nan)
-        for k in range(len(K)):
-            if np.isfinite(K[k]).all() and np.linalg.matrix_rank(K[k]) == K.shape[1]:
+        for k in np.ndindex(K.shape[:-2]):
+            if np.isfinite(K[k]).all() and np.linalg.matrix_rank(K[k]) == K.shape[-1]:
                 x[k] = np.linalg.solve(K[k], b[k])
         return x

@@ -21,10 +21,10 @@ from ..mechanism.units import velocity_names
 from ..report.description import Description
 from ..report.result import Result
 from ..robot_functions import RobotFunctions
-from ._close import _coordinates, _Follower, _solved, _targets
+from ._close import Follower, _targets, solved
 from .blocks import HINGES, Unsolved, all_states
 from .branch import scaled
-from .selection import selection
+from .selection import driven_entries, selection
 
 STARTS = 2000
 """Number of random starts."""
@@ -106,8 +106,8 @@ def assembly_modes(
     if target.ndim != 1:
         raise ShapeError("must be one set of coordinates", element="driven", remedy="Call once per set")
     start = chosen.q.copy()
-    start[_coordinates(robot, chosen)] = target
-    follower = _Follower(robot, chosen)
+    start[driven_entries(chosen)] = target
+    follower = Follower(robot, chosen)
     open_by = float((abs(chosen.left) / follower.scale.lengths).max())
     try:
         q, bound, is_doubtful = all_states(robot, start, _joints_of(mechanism, chosen.dependent), open_by)
@@ -164,12 +164,12 @@ def _size(mechanism: Mechanism) -> float:
     return float(scaled(mechanism).lengths.max())
 
 
-def _newton(follower: _Follower, q: np.ndarray) -> np.ndarray:
+def _newton(follower: Follower, q: np.ndarray) -> np.ndarray:
     """Return the states, of those given, from which damped Newton steps of the dependent joints converge."""
     last = np.full(len(q), np.inf)
     for _ in range(ITERATIONS):
         value, K, _ = follower.equations(q)
-        change = -_solved(K, value)
+        change = -solved(K, value)
         last = abs(change).max(axis=1, initial=0.0)
         change *= (0.5 / np.maximum(last, 0.5))[:, None]
         sound = np.isfinite(change).all(axis=1)
@@ -244,7 +244,7 @@ def _hangs_by_two_axes(mechanism: Mechanism, above: int, joint: Joint) -> bool:
     return bool(np.linalg.norm(across) < SAME * _size(mechanism))
 
 
-def _meets(follower: _Follower, q: np.ndarray) -> bool:
+def _meets(follower: Follower, q: np.ndarray) -> bool:
     """Return True if a state is so near to a singular one that two modes may have met there."""
     if not len(q):
         return False

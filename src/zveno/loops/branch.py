@@ -20,8 +20,9 @@ GAP = 1e-3
 rounded to four digits make singular values up to 1e-4 that are none of the mechanism."""
 STEP = 0.15
 """Length of a step along the branch, rad or share of the loops' size."""
-OPEN = 1e-3
-"""Largest residual of dependent rows, as a share of the size of their loop, that rounding in a file explains."""
+OPEN = 5e-3
+"""Largest residual of dependent rows, as a share of the size of their loop, that rounding in a file, or errors of a
+calibrated geometry, explain."""
 
 
 def closure(mechanism: Mechanism, q: Any) -> tuple[Any, Any]:

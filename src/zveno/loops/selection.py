@@ -21,6 +21,7 @@ from ..algorithms.loop_rows import row_names
 from ..errors import ModelError
 from ..io.results import hash_of
 from ..mechanism import Mechanism
+from ..mechanism.units import velocity_names
 from .branch import GAP, OPEN, branch_states, close_near, closure_kernel, scaled
 
 N_STATES = 8
@@ -85,6 +86,24 @@ def selection(mechanism: Mechanism, q0: ArrayLike | None = None) -> Selection:
         q0: a state near the intended branch; the reference of the model if None, or neutral without one.
     """
     return _selection(mechanism, None if q0 is None else tuple(mechanism.checked_q(q0, "q0").tolist()))
+
+
+def driven_entries(chosen: Selection) -> np.ndarray:
+    """Return the entries of q of the driven velocities; raise an error for joints with quaternions."""
+    mechanism = chosen.mechanism
+    entries = np.full(mechanism.n_v, -1)
+    for name in mechanism.joint_names:
+        at_q, at_v = mechanism.q_slices[name], mechanism.v_slices[name]
+        if at_q.stop - at_q.start == at_v.stop - at_v.start:
+            entries[at_v] = range(mechanism.n_q)[at_q]
+    for k in chosen.driven:
+        if entries[k] < 0:
+            raise ModelError(
+                "is driven and has a quaternion, so that it has no coordinate to be given",
+                element=f"joint {velocity_names(mechanism)[k]}",
+                remedy="Split it into single joints, or leave it out of the motors",
+            )
+    return entries[chosen.driven]
 
 
 @lru_cache(maxsize=64)
@@ -187,7 +206,11 @@ def _select(mechanism: Mechanism, q: np.ndarray) -> Selection:
         driven[:] = False
         dependent = _distal(matrices, rank)
     else:
-        dependent = _best([_dependent(A, driven, rank) for A in matrices], matrices)
+        candidates = [_dependent(A, driven, rank) for A in matrices]
+        # Passive velocities are dependent where they are anywhere: at a singular state motors take their places.
+        passive = [int((~driven[candidate]).sum()) for candidate in candidates]
+        candidates = [c for c, count in zip(candidates, passive, strict=True) if count == max(passive)]
+        dependent = _best(candidates, matrices)
     rows = _best_rows(matrices, dependent)
     free = np.setdiff1d(np.arange(mechanism.n_v), dependent)
     order = pivot_order(matrices[:, rows][:, :, dependent])
@@ -195,7 +218,9 @@ def _select(mechanism: Mechanism, q: np.ndarray) -> Selection:
     q, left = _polished(mechanism, q, rows, dependent) if ranks[0] == rank else (q, kernel(q)[0])
     s = singular_values[0]
     gaps = [
-        s[rank] / s[rank - 1] for s, r in zip(singular_values, ranks, strict=True) if r == rank and rank < len(s)
+        s[rank] / s[rank - 1]
+        for s, r in zip(singular_values, ranks, strict=True)
+        if r == rank and 0 < rank < len(s)
     ]
     return Selection(
         mechanism,
@@ -209,7 +234,7 @@ def _select(mechanism: Mechanism, q: np.ndarray) -> Selection:
         left,
         int(ranks[0]),
         float(s[ranks[0] - 1] / s[0]) if ranks[0] else 1.0,
-        max(map(float, gaps), default=0.0) if rank else 0.0,
+        max(map(float, gaps), default=0.0),
         chosen,
     )
 

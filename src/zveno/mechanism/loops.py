@@ -84,8 +84,8 @@ def prefixed_loops(loops: Sequence[Loop], prefix: str) -> tuple[Loop, ...]:
 
 WITH_LOOPS = (
     "forward_kinematics, frame_velocity, frame_acceleration, center_of_mass, energy, momentum, base_parameters, "
-    "constrained_dynamics, constrained_dynamics_derivatives, evaluate_constraints, identify, ik, impact, "
-    "simulate and whole_body"
+    "constrained_dynamics, constrained_dynamics_derivatives, evaluate_constraints, calibrate, identifiability, "
+    "identify, ik, impact, simulate and whole_body"
 )
 """Functions that take closed loops into account or do not depend on them."""
 

@@ -12,8 +12,8 @@ from ...fit.triangle import triangle
 from ...spatial.transforms import transform
 from .._counts import counts
 from .._identifiability import Identifiability, analyse, beyond, scaled_jacobian
-from .._kinematics import by_coordinates
 from .._output import deviation
+from .._products import by_coordinates
 from ..measurements._contact import into_contact
 from ..measurements._fit_problem import FitProblem
 from ..models import Model

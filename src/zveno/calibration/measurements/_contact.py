@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...mechanism import Mechanism
+from .._closing import closed_postures
 from .._loads import holding_torques
 from ._fit_problem import FitProblem, instrument_numbers, residual_kernel
 
@@ -55,8 +56,8 @@ def into_contact(
         for _ in range(STEPS):
             tau = holding_torques(problem.model, q[waiting])  # of where the robot is by now
             here = replace(part, tau=tau, side=part.side[waiting])
-            T, J = problem.poses(here, values, q[waiting], compiled)
-            by_joints = problem.by_joints(here, values, q[waiting], J)
+            T, _ = problem.poses(here, values, q[waiting], compiled)
+            by_joints = problem.by_joints(here, values, q[waiting])
             r, by_T, *_ = kernel(T, *(values_of_rows[waiting] for values_of_rows in slots))
             touching = abs(r).max(axis=1) < TOLERANCE * length
             slope, r, waiting = (by_T @ by_joints)[~touching], r[~touching], waiting[~touching]
@@ -67,6 +68,7 @@ def into_contact(
             dq = (np.swapaxes(slope, 1, 2) @ step)[..., 0]
             shorter = np.maximum(1.0, abs(dq).max(axis=1, keepdims=True) / 0.5)
             q[waiting] = _integrated(problem.model.mechanism, q[waiting], dq / shorter)
+            q[waiting], _ = closed_postures(problem.model.mechanism, q[waiting])
     return q, ~np.isin(np.arange(len(q)), waiting)
 
 

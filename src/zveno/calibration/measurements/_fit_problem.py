@@ -13,7 +13,7 @@ from ...kernels.compile import compiled
 from ...kernels.kernel import Kernel
 from ...kernels.program import Program
 from ...kernels.trace import call, trace
-from .._kinematics import by_coordinates, displaced, frame_motion, other_joint_rates, pose_kernel, relative_motion
+from .._kinematics import displaced, frame_motion, frame_rates, pose_kernel, relative_motion
 from .._loads import holding_torques
 from ..models import LETTERS, SIX, Model
 from .base import Measurement, Slot
@@ -189,6 +189,8 @@ class FitProblem:
         return relative_motion(*self._motion(part.seen_from, values, q, part, compiled), *motion)
 
     def _motion(self, frame: str, values, q, part: Part, compiled: bool) -> tuple[np.ndarray, np.ndarray]:
+        if self.model.mechanism.loops:
+            return frame_motion(self.model, frame, q, values[..., None, :], part.tau, part.side)
         if compiled:
             return pose_kernel(self.model, frame)(q, values[..., None, :], part.tau, part.side)
         return frame_motion(self.model, frame, q, values, part.tau, part.side)
@@ -210,24 +212,13 @@ class FitProblem:
             y = kind.reading(slots[0] @ T @ slots[1], slots[2], *numbers)
         return residual_kernel(type(kind))(T, *slots, y, *numbers)
 
-    def by_joints(self, part: Part, values: np.ndarray, q: np.ndarray, by_values: np.ndarray) -> np.ndarray:
-        """Return derivatives (n, 6, n_v) of a part's frame by joint velocities, for joints of all types.
-
-        Args:
-            part, values, q: as for `poses`.
-            by_values: J of `poses`.
-        """
-        rates = by_coordinates(self.model, by_values[..., self.model.offset_terms])
-        if len(self.model.axes) == len(self.model.moves):
-            return rates
-        others = other_joint_rates(self.model, part.frame, q, values, part.tau)
-        if part.seen_from:
-            before = other_joint_rates(self.model, part.seen_from, q, values, part.tau)
-            T, T_seen_from = (
-                frame_motion(self.model, frame, q, values, part.tau)[0] for frame in (part.frame, part.seen_from)
-            )
-            others = relative_motion(T_seen_from, before, T, others)[1]
-        return rates + others
+    def by_joints(self, part: Part, values: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return derivatives (n, 6, n_v) of a part's frame by joint velocities; arguments as for `poses`."""
+        motion = frame_rates(self.model, part.frame, q, values, part.tau, part.side)
+        if not part.seen_from:
+            return motion[1]
+        before = frame_rates(self.model, part.seen_from, q, values, part.tau, part.side)
+        return relative_motion(*before, *motion)[1]
 
     def moved(self, frames: np.ndarray, step: np.ndarray) -> np.ndarray:
         """Return the frames after a step (..., columns) of the unknowns."""

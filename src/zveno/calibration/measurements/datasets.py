@@ -14,6 +14,7 @@ from ...errors import ShapeError, ZvenoWarning, first_of
 from ...io.results import registered
 from ...mechanism import Mechanism
 from ...mechanism.units import coordinate_units
+from .._closing import closed_postures
 from ..models import redundant_model
 from . import Measurement, measurement
 from .base import Remark
@@ -163,6 +164,7 @@ def _prepared(campaign: Dataset, mechanism: Mechanism) -> tuple[Dataset, list[st
     q = mechanism.checked_q(campaign.q)
     if q.ndim != 2 or not len(q):
         raise ShapeError(f"has shape {q.shape}", element="q", remedy=f"Give (postures, {mechanism.n_q}) numbers")
+    q, closed = closed_postures(mechanism, q)
     n = len(q)
     if len(campaign.groups):
         campaign = replace(campaign, measurement=campaign.measurement.with_groups(map(str, campaign.groups)))
@@ -186,6 +188,7 @@ def _prepared(campaign: Dataset, mechanism: Mechanism) -> tuple[Dataset, list[st
     keep = np.ones(n, dtype=bool)
     for bad, why in (
         (~np.isfinite(q).all(axis=1), "have joint values that are not finite"),
+        (~closed, "have motor values at which the loops do not close"),
         *((remark.rows, remark.words) for remark in remarks if remark.left_out),
         _out_of_reach(campaign.measurement, q, y, mechanism),
         (~np.isfinite(y).any(axis=(1, 2)), "have no reading"),

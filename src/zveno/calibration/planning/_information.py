@@ -20,9 +20,10 @@ from ...kernels.trace import call, trace
 from ...robot_functions import RobotFunctions
 from .._fit.frames import first_frames
 from .._identifiability import Identifiability, analyse
-from .._kinematics import by_coordinates, frame_motion, relative_motion
+from .._kinematics import frame_motion, relative_motion
 from .._loads import loaded
 from .._postures import imagined, visible_postures
+from .._products import by_coordinates
 from ..measurements import Measurement, measurement
 from ..measurements._contact import into_contact
 from ..measurements._fit_problem import FitProblem, fit_problem, instrument_numbers, residual_and_slopes
