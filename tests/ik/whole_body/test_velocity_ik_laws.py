@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -235,3 +236,55 @@ def test_a_step_that_cannot_meet_its_constraints_says_so():
         )
         assert step.status == "infeasible"
         assert not step.v.any()
+
+
+@pytest.mark.parametrize("seed", few(range(30), 2))
+def test_a_solved_step_keeps_position_velocity_and_acceleration(seed):
+    """In streams towards poses anywhere, with any period, gain and limits: no step contradicts the next."""
+    rng = np.random.default_rng(seed)
+    robot = zveno.load(["ur5", "panda", "puma560"][seed % 3])
+    frame = robot.frame_names[-1]
+    a, v = float(rng.choice([0.5, 2.0, 10.0])), float(rng.choice([0.5, 3.0]))
+    dt, gain = float(rng.choice([1e-3, 1e-2, 5e-2])), float(rng.choice([0.2, 0.5, 0.9, 1.0]))
+    solver = zveno.ik.DifferentialIK(robot, [FrameTask(frame)], dt, acceleration=a, velocity=v, limit_gain=gain)
+    q, step, before = robot.random(20, rng), None, np.zeros((20, robot.n_v))
+    for k in range(120):
+        if k % 30 == 0:
+            T = robot.forward_kinematics(robot.random(20, rng), frame=frame)
+        step = solver(q, {frame: T}, previous=step)
+        assert step.solved.all()
+        assert (abs(step.v) <= v * (1 + 1e-9)).all()
+        assert (abs(step.v - before) <= a * dt * (1 + 1e-9) + 1e-12).all()
+        assert (step.q <= robot.upper + 1e-12).all()
+        assert (step.q >= robot.lower - 1e-12).all()
+        q, before = step.q, step.v
+
+
+@pytest.mark.parametrize("beyond", [0.05, 0.5])
+def test_beyond_a_limit_it_goes_back_within_its_acceleration(beyond):
+    robot = zveno.load("ur5")
+    frame = robot.frame_names[-1]
+    q, limit = np.array([0.3, -1.2, 1.0, -0.5, 0.6, -0.7]), {robot.joint_names[0]: (-1.0, 0.3 - beyond)}
+    solver = zveno.ik.DifferentialIK(robot, [FrameTask(frame)], DT, limits=limit, acceleration=2.0, velocity=1.0)
+    target, step, before = {frame: robot.forward_kinematics(q, frame=frame)}, None, np.zeros(6)
+    for _ in range(2000):
+        step = solver(q, target, previous=step)
+        assert step.solved
+        assert (abs(step.v - before) <= 2.0 * DT * (1 + 1e-9)).all()
+        q, before = step.q, step.v
+    assert q[0] <= 0.3 - beyond + 1e-6
+
+
+def test_a_velocity_that_cannot_be_stopped_before_a_limit_is_infeasible():
+    """At 2 rad/s and 1 rad/s², 2 rad are needed; with 0.01 rad of room the limit of acceleration gives way."""
+    robot = zveno.load("ur5")
+    frame = robot.frame_names[-1]
+    solver = zveno.ik.DifferentialIK(robot, [FrameTask(frame)], DT, acceleration=1.0, velocity=3.0)
+    q = np.array([0.3, -1.2, 1.0, -0.5, 0.6, -0.7])
+    for room, status in ((0.01, "infeasible"), (2.5, "solved")):
+        q[0] = robot.upper[0] - room
+        target = {frame: robot.forward_kinematics(q, frame=frame)}
+        fast = replace(solver(q, target), v=np.array([2.0, 0, 0, 0, 0, 0]))
+        step = solver(q, target, previous=fast)
+        assert step.status == status
+        assert (step.v == 0.0).all() == (status == "infeasible")

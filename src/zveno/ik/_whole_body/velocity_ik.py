@@ -99,7 +99,8 @@ class DifferentialIK:
         dt: time of a step, s.
         limits: of position: True for the model's, False for none, {joint: (lower, upper)} or (lower, upper).
         velocity: True for the model's limits, False for none, or numbers (n_v,) or one.
-        acceleration: limits (n_v,) or one number; none if not given.
+        acceleration: limits (n_v,) or one number; none if not given. Limits of position are approached so that it
+            suffices to stop before them; a velocity from which it does not makes a step infeasible.
         limit_gain: largest share of the way to a limit that a step may go.
         clearance: capsules that keep clear of each other and of the ground.
         margin: free space that they keep, m.

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...fit.quadratic.given_and_found import Answer, General
 from ...fit.quadratic.program import QuadraticProgram
-from ...fit.quadratic.steps import SOLVED, Sizes
+from ...fit.quadratic.steps import INFEASIBLE, SOLVED, Sizes
 from ...kernels.builder import Builder, Rows
-from ...kernels.ops import abs, equal, less, less_equal, logical_and, where
+from ...kernels.ops import abs, equal, less, less_equal, logical_and, logical_not, where
 from ...mechanism.joints import QUATERNION_TOLERANCE
 from .closing import kept, still_open, write_closing
 from .velocity_rows import SETTINGS, VelocityProblem, balls_kept, balls_velocities, velocity_terms
@@ -22,6 +22,8 @@ PARTS = 4
 """Number of attempts at a step, each a quarter as long as the one before, until closed loops close behind it."""
 STRICT_SLACK = 1e-9
 """Others may disturb a strict task by as much in a step, m or rad; the next step sees it."""
+ROUNDING = 1e-9
+"""Share of a limit of acceleration by which rounding may exceed it."""
 RIGID = 1e-6
 """Rotations may be off by as much."""
 
@@ -80,7 +82,8 @@ def velocity_program(program: Builder, problem: VelocityProblem) -> None:
     general = General(rows.C, rows.low, rows.high) if k + m else None
     answer = QuadraticProgram(program, Sizes(n, k + m)).write(H, g, lower, upper, warm, general)
     status = program.scratch("status_of_both", 1, 1, zero=True)
-    status[0] = program.step(partial(_judged, problem), answer.status[0], answer.x[0, n], given[0][0], given[2][0])
+    judged = answer.status[0], answer.x[0, n], *(given[k][0] for k in (0, 1, 2, 4, 6))
+    status[0] = program.step(partial(_judged, problem), *judged)
     if first is not None:
         status[0] = program.step(_worse, first.status[0], status[0])
     before, settings = given[0][0], given[-1][0]
@@ -132,8 +135,20 @@ def moved(problem: VelocityProblem, q: Any, delta: Any, settings: Any, status: A
     return delta / settings[0], after
 
 
-def _judged(problem: VelocityProblem, status: Any, delta: Any, q: Any, targets: Any) -> Any:
-    """Return the status; NOT_FINITE if the step is not finite, a target not rigid or a quaternion of q not unit."""
+def _judged(
+    problem: VelocityProblem,
+    status: Any,
+    delta: Any,
+    q: Any,
+    v_before: Any,
+    targets: Any,
+    limits: Any,
+    settings: Any,
+) -> Any:
+    """Return the status; INFEASIBLE where limits of acceleration gave way.
+
+    NOT_FINITE if the step is not finite, a target not rigid or a quaternion of q not unit.
+    """
     off: Any = 0.0
     first = 0
     for task in problem.tasks:
@@ -144,7 +159,14 @@ def _judged(problem: VelocityProblem, status: Any, delta: Any, q: Any, targets: 
     for part in problem.mechanism.normalized(q) - q:
         if not (isinstance(part, float) and part == 0.0):  # plain coordinates
             fine = logical_and(fine, less_equal(abs(part), QUATERNION_TOLERANCE))
-    return np.array([where(fine, status[0], NOT_FINITE)])
+    n, dt = problem.mechanism.n_v, settings[0]
+    hardest, carried = dt * dt * limits[3 * n :], dt * v_before
+    kept: Any = True
+    for i in range(n):
+        room = hardest[i] - abs(delta[i] - carried[i])
+        kept = logical_and(kept, less_equal(-ROUNDING * (hardest[i] + abs(carried[i])), room))
+    told = where(logical_and(equal(status[0], SOLVED), logical_not(kept)), INFEASIBLE, status[0])
+    return np.array([where(fine, told, NOT_FINITE)])
 
 
 def _mean_diagonal(n: int, H: Any) -> Any:

@@ -17,7 +17,7 @@ from ...algorithms.center_of_mass import center_of_mass, center_of_mass_jacobian
 from ...algorithms.loop_rows import loop_rows
 from ...algorithms.projection import Division
 from ...clearance.distances import Layout, distances_and_slopes
-from ...kernels.ops import greater, maximum, minimum, sqrt, where
+from ...kernels.ops import greater, less, maximum, minimum, sqrt, where
 from ...mechanism import Mechanism
 from ...mechanism.unit_quaternions import limited_balls
 from ...spatial.rotations import quaternion_exp, quaternion_log
@@ -191,29 +191,37 @@ def box(mechanism: Mechanism, q: Any, v_before: Any, limits: Any, dt: Any, gain:
     """Return bounds of δ (n_v,) that keep the limits of position, velocity and acceleration.
 
     A step goes at most the share `gain` of the way to a limit of position, and no faster than the limit of
-    acceleration can still stop. Beyond a limit it goes back, no faster than the limit of velocity allows. Where the
-    limit of acceleration forbids all that, it gives way.
+    acceleration can still stop. Beyond a limit it goes back, within the limits of velocity and acceleration. From a
+    velocity that cannot be stopped before a limit, the limit of acceleration gives way.
     """
     lower, upper = [], []
     places = plain_velocities(mechanism)
     for i in range(mechanism.n_v):
-        fastest, hardest = dt * limits[2][i], dt * dt * limits[3][i]
+        fastest, hardest, carried = dt * limits[2][i], dt * dt * limits[3][i], dt * v_before[i]
         low, high = -fastest, fastest
         if i in places:
             room_below, room_above = q[places[i]] - limits[0][i], limits[1][i] - q[places[i]]
-            low = minimum(maximum(-_reach(room_below, gain, limits[3][i], dt), -fastest), fastest)
-            high = maximum(minimum(_reach(room_above, gain, limits[3][i], dt), fastest), -fastest)
-        carried = dt * v_before[i]
+            low = minimum(maximum(-_reach(room_below, gain, hardest, -carried), -fastest), fastest)
+            high = maximum(minimum(_reach(room_above, gain, hardest, carried), fastest), -fastest)
         lower.append(minimum(maximum(low, carried - hardest), high))
         upper.append(maximum(minimum(high, carried + hardest), low))
     return np.array(lower), np.array(upper)
 
 
-def _reach(room: Any, gain: Any, acceleration: Any, dt: Any) -> Any:
-    """Return the longest step towards a limit that is `room` away."""
-    inside = greater(room, 0.0)
-    braking = dt * sqrt(2.0 * acceleration * where(inside, room, 1.0))
-    return where(inside, minimum(gain * room, braking), gain * room)
+def _reach(room: Any, gain: Any, hardest: Any, carried: Any) -> Any:
+    """Return the longest step towards a limit that is `room` away, of which later ones can be made shorter.
+
+    Each step may be shorter than the one before by `hardest`, h. A step δ ≤ h / gain may be followed by steps that
+    take the share `gain` of the room. Before a longer one, δ²/2h + δ/2 + h (1/gain − 1/2)²/2 of room is needed:
+    steps shorter by h leave as much.
+    """
+    limited = less(hardest, np.inf)
+    h = where(limited, hardest, 1.0)
+    last = 1.0 / gain - 0.5
+    long = sqrt(maximum(h * (0.25 * h + 2.0 * room - h * last * last), 0.0)) - 0.5 * h
+    braked = maximum(minimum(gain * room, h / gain), long)
+    back = maximum(gain * room, carried - h)
+    return where(limited, where(greater(room, 0.0), braked, back), gain * room)
 
 
 def _inequalities(
