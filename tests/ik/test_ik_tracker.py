@@ -192,6 +192,25 @@ def test_the_arm_returns_within_its_limits_no_faster_than_its_speed():
     assert abs(q[0]) <= 0.1
 
 
+@pytest.mark.parametrize("name", few(["panda", "iiwa14", "ur5"], 1))
+def test_statuses_are_true_beyond_limits(name):
+    """A redundant arm can keep its pose while a joint returns: that is not tracked; what moves is not held."""
+    robot, rng = zveno.load(name), np.random.default_rng(8)
+    seen = set()
+    for _ in range(20):
+        q = np.clip(robot.random((), rng), robot.lower + 0.4, robot.upper - 0.4)
+        upper = np.where(rng.random(robot.n_q) < 0.3, q - 0.05, robot.upper)
+        tracker, T = ik.Tracker(robot, DT, limits=(robot.lower, upper), velocity=SPEED), robot.forward_kinematics(q)
+        for _ in range(60):
+            step = tracker(q, T)
+            beyond = (step.q > upper + 1e-12).any()
+            assert (step.status == "tracked") <= (not beyond)
+            assert (step.status == "held") == bool((step.q == q).all() and step.error.max() > REACHED)
+            seen.add((step.status, bool(beyond)))
+            q = step.q
+    assert ("limited", True) in seen
+
+
 @pytest.mark.parametrize("task", ["position", "rotation", "position+axis", (1, 1, 0, 0, 0, 1)])
 def test_tasks_that_leave_components_free(task):
     robot, rng = zveno.load("ur5"), np.random.default_rng(6)

@@ -43,8 +43,9 @@ Gauss–Newton steps are taken; the operations above are this worst case.
 
 | status | meaning |
 |---|---|
-| {TRACKED:.0f} | tracked: `q_next` reaches the pose to {bounds.exact:g} m and rad |
-| {LIMITED:.0f} | limited: limits, speeds, a singularity or the reach keep the pose away; `q_next` is nearer to it |
+| {TRACKED:.0f} | tracked: `q_next` reaches the pose to {bounds.exact:g} m and rad, within limits |
+| {LIMITED:.0f} | limited: limits, speeds, a singularity or the reach keep the pose away; \
+`q_next` is nearer to it, or a joint returns from beyond a limit |
 | {HELD:.0f} | held: `q_next` is `q`; nothing comes nearer, `T` is not a rigid transform, or a value is not finite |
 """
     return ControllerIk(written, page, given)

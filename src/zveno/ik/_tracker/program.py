@@ -26,7 +26,8 @@ from ..pose_error import twists, walk
 from ..targets import LOOSE, place, polar
 
 TRACKED, LIMITED, HELD = 0.0, 1.0, 2.0
-"""Status of a step: the pose is reached; it is nearer, or as near as it gets; the joints stay where they are."""
+"""Status of a step: the pose is reached within limits; it is nearer, or a joint returns from beyond a limit; the
+joints stay where they are."""
 MOST_STEPS = 8
 """Gauss–Newton steps per call."""
 CURVATURE = 2.0
@@ -86,7 +87,8 @@ def tracker_program(program: Builder, problem: IkProblem, bounds: Bounds, limits
             given = x[0], squared[0], again[0], start[0], first[0], free[0]
             x[0], squared[0], again[0], free[0] = program.step(partial(start_again, bounds), *given)
     ended = partial(end, problem, bounds)
-    q_next[0], error_out[0], status[0] = program.step(ended, x[0], start[0], q[0], target[0], first[0], valid[0])
+    given = x[0], start[0], q[0], target[0], first[0], valid[0], rows[0]
+    q_next[0], error_out[0], status[0] = program.step(ended, *given)
 
 
 def begin(problem: IkProblem, T: Any, q: Any, posture: Any, dt: Any, limits: Any) -> Any:
@@ -171,15 +173,26 @@ def start_again(bounds: Bounds, x: Any, squared: Any, again: Any, start: Any, fi
     return where(anew, start, x), where(anew, first, squared), where(anew, one, again), where(anew, one, free)
 
 
-def end(problem: IkProblem, bounds: Bounds, x: Any, start: Any, q: Any, target: Any, first: Any, valid: Any) -> Any:
-    """Return q, its error in metres and radians, and the status; where no step helps, the start."""
+def end(
+    problem: IkProblem, bounds: Bounds, x: Any, start: Any, q: Any, target: Any, first: Any, valid: Any, limits: Any
+) -> Any:
+    """Return q, its error in metres and radians, and the status; where no step helps, the start.
+
+    The start is q itself unless that is beyond a limit.
+    """
     e, _ = errors(problem, x, target)
     nearer = less(e @ e, first[0])
     used = logical_and(less(0.5, valid[0]), logical_or(nearer, _reached(problem, bounds, e)))
     x = where(used, x, start)
     e, _ = errors(problem, x, target)
     valid = less(0.5, valid[0])
-    status = where(valid, where(_reached(problem, bounds, e), TRACKED, where(used, LIMITED, HELD)), HELD)
+    lower, upper, _ = limits.reshape(3, problem.n) / problem.units
+    beyond, back = maximum(lower - x, x - upper), start - q / problem.units
+    tracked = _reached(problem, bounds, e)
+    for k in range(problem.n):
+        tracked = logical_and(tracked, less_equal(beyond[k], 0.0))
+    moves = logical_or(used, less(0.0, back @ back))
+    status = where(valid, where(tracked, TRACKED, where(moves, LIMITED, HELD)), HELD)
     return where(valid, x * problem.units, q), np.array(_sizes(problem, e)), status
 
 

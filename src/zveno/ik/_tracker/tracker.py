@@ -46,9 +46,10 @@ class TrackerStep:
     def status(self) -> TrackerStatus | np.ndarray:
         """ "tracked", "limited" or "held"; an array of them for a batch.
 
-        Tracked: q reaches the pose to 1e-9 m and rad. Limited: limits, speeds, a singularity or the reach keep q
-        away from the pose; it is nearer than before. Held: the joints stay, because nothing comes nearer or the
-        input is not valid: a pose that is not a rigid transform, or values that are not finite.
+        Tracked: q reaches the pose to 1e-9 m and rad, within limits. Limited: limits, speeds, a singularity or the
+        reach keep q away from the pose; it is nearer than before, or a joint returns from beyond a limit. Held: the
+        joints stay, because nothing comes nearer or the input is not valid: a pose that is not a rigid transform,
+        or values that are not finite.
         """
         return (
             np.array(STATUSES, dtype=object)[self.codes.astype(int)]
