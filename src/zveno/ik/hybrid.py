@@ -27,9 +27,10 @@ from ..mechanism.joints import Fixed, Revolute, Spherical
 from ..mechanism.unit_quaternions import ball_angle, limited_balls
 from ..robot_functions import RobotFunctions
 from ._judge import EXACT, SLACK
+from ._whole_body.box_limits import coordinate_limits
 from .clock import OVER, time_is_over
 from .frame_motion import moving_joints, pose_and_jacobian, task_errors
-from .ik_problem import TURN, IkProblem, chain_between, given_limits, held_configuration, middle_of
+from .ik_problem import TURN, IkProblem, chain_between, held_configuration, middle_of
 from .solutions import COMPLETE, EXCLUDED, SAMPLED, UNDECIDED, UNREACHABLE, SelfMotion, Solutions
 from .targets import checked_targets
 from .task import Question, Task
@@ -373,7 +374,7 @@ def hybrid_answer(
     mechanism, chain = hybrid.mechanism, hybrid.chain
     targets = checked_targets(chain, poses)
     start = closed_configuration(hybrid, held)
-    lower, upper = _limits(mechanism, limits)
+    lower, upper = coordinate_limits(mechanism, limits)
     balls = limited_balls(mechanism) if limits is not False else ()
     if near is not None:
         starts = mechanism.checked_q(near, "start").astype(float)
@@ -415,25 +416,6 @@ def hybrid_answer(
         if found.note:
             notes[i] = found.note
     return _solutions(hybrid, targets, rows, codes, notes, self_motions, excess, (lower, upper), start, methods)
-
-
-def _limits(mechanism: Mechanism, limits: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return lower and upper limits of q, those of the model narrowed by those that are given."""
-    n = mechanism.n_q
-    if limits is False:
-        return np.full(n, -np.inf), np.full(n, np.inf)
-    lower, upper = mechanism.lower, mechanism.upper
-    if limits is not True:
-        low, high = given_limits(mechanism, limits)
-        lower, upper = np.maximum(lower, low), np.minimum(upper, high)
-        if (lower > upper).any():
-            k = int(np.argmax(lower > upper))
-            raise ZvenoError(
-                f"its limits are empty: {lower[k]:g} > {upper[k]:g}",
-                element=f"joint {mechanism.coordinate_names[k]}",
-                remedy="Give a lower limit that is not above the upper one, inside the model's limits",
-            )
-    return lower, upper
 
 
 def _turned(q: np.ndarray, lower: np.ndarray, upper: np.ndarray, turning: np.ndarray) -> np.ndarray:

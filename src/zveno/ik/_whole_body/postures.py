@@ -86,7 +86,7 @@ def whole_body(
         slack = np.concatenate([slack, np.zeros(2)])
         closed, kept = partial(_closed, mechanism), partial(_kept_and_closed, mechanism, kept)
         robot = _tree(mechanism)
-    search = PostureSearch(robot, given, _errors(mechanism, given), flat, within, kept, usable)
+    search = PostureSearch(robot, given, misses_kernel(mechanism, given), flat, within, kept, usable)
     for number, starts, most_steps in _rounds(robot, given, flat, q0):
         kernel = _kernel(mechanism, given, most_steps, limits is not False)
         search.take(closed(kernel(starts, flat, slack, low, high)), len(starts))
@@ -184,7 +184,8 @@ def _kernel(mechanism: Mechanism, tasks: tuple[Task, ...], most_steps: int, limi
 
 
 @lru_cache(maxsize=64)
-def _errors(mechanism: Mechanism, tasks: tuple[Task, ...]) -> Kernel:
+def misses_kernel(mechanism: Mechanism, tasks: tuple[Task, ...]) -> Kernel:
+    """Return the kernel (q, targets) → residuals (tasks, 2) in m and rad."""
     problem = PostureProblem(mechanism, tasks)
     inputs = {"q": (mechanism.n_q,), "targets": (problem.n_targets,)}
     return kernel_of_function(task_misses, inputs, problem, tasks, "misses")

@@ -130,6 +130,10 @@ def velocity_terms(
     H, g = _squares(problem, rows, weights, [k for k in range(len(rows)) if k not in problem.strict])
     for i in range(n):
         H[i][i] = H[i][i] + damping
+    loops = None
+    if problem.division is not None:
+        loops = _closing_rows(problem, q)
+        _add_squares(H, g, loops)
     lower, upper = box(mechanism, q, v_before, limits, dt, limit_gain)
     terms: tuple[Any, ...] = (np.array(H), np.array(g), lower, upper, errors)
     if problem.strict:
@@ -141,12 +145,8 @@ def velocity_terms(
     if problem.n_rows:
         C, low = _inequalities(problem, q, corners, clearance_gain, margin, limit_gain)
         high = [np.inf] * len(low)
-        if problem.division is not None:
-            loops = loop_rows(mechanism, q, np.zeros(n))
-            chosen = [row for row, _ in problem.division.pivots]
-            C += list(loops.J[chosen])
-            low += list(-loops.value[chosen])
-            high += list(-loops.value[chosen])
+        if loops is not None:
+            C, low, high = [*C, *loops.J], [*low, *loops.e], [*high, *loops.e]
         terms += (np.array(C), np.array(low), np.array(high))
     return terms
 
@@ -173,6 +173,29 @@ def _squares(
         for j in range(i):
             H[j][i] = H[i][j]
     return H, g
+
+
+def _closing_rows(problem: VelocityProblem, q: Any) -> TaskRows:
+    """Return −φ and J of the independent rows of closed loops."""
+    assert problem.division is not None
+    loops = loop_rows(problem.mechanism, q, np.zeros(problem.mechanism.n_v))
+    chosen = [row for row, _ in problem.division.pivots]
+    return TaskRows(-loops.value[chosen], loops.J[chosen])
+
+
+def _add_squares(H: list[list[Any]], g: list[Any], rows: TaskRows) -> None:
+    """Add the squares of equations that are constraints, too, to H and g, in place.
+
+    They have the same optimum, and curvature where damping alone would leave it to rounding.
+    """
+    n = len(g)
+    share = sum(H[i][i] for i in range(n)) / n
+    for e, row in zip(rows.e, rows.J, strict=True):
+        used = [i for i in range(n) if not _is_zero(row[i])]
+        for i in used:
+            g[i] = g[i] - share * row[i] * e
+            for j in used:
+                H[i][j] = H[i][j] + share * row[i] * row[j]
 
 
 def _outside_zone(task: Task, row: TaskRows, first: Any, second: Any) -> TaskRows:
