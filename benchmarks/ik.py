@@ -9,6 +9,7 @@ from statistics import median
 import numpy as np
 
 import zveno
+from zveno.ik import local
 from zveno.ik._rows import near
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.solve import solve_ik
@@ -72,7 +73,7 @@ def _one_solution() -> list[Row]:
     """One solution of Panda from a seed, against those of RTB and TRAC-IK that are installed, in the same run."""
     robot = zveno.load("panda")
     T = robot.forward_kinematics(robot.random(50, 0))
-    calls = {"ours": lambda: solve_ik(robot, T, method="local")} | _rivals(robot, T)
+    calls = {"ours": lambda: local(robot, T)} | _rivals(robot, T)
     times = interleaved(calls, 50, 5)
     return [
         Row("one solution, Panda, 50 poses", times["ours"], times[name], name) for name in calls if name != "ours"
@@ -189,8 +190,8 @@ def _local() -> list[Row]:
     for name in ("panda", "iiwa14"):
         robot = zveno.load(name)
         T = robot.forward_kinematics(robot.random(5000, 0))
-        good = np.mean(solve_ik(robot, T, method="local").count)
-        times = interleaved({"ours": lambda r=robot, T=T: solve_ik(r, T, method="local")}, 5000, 3)
+        good = np.mean(local(robot, T).converged)
+        times = interleaved({"ours": lambda r=robot, T=T: local(r, T)}, 5000, 3)
         what = f"one solution inside limits, {name}, success {100 * good:.2f} %"
         rows.append(Row(what, times["ours"], ORIENTATION["local"], "orientation 50 µs", 1.0))
     return rows

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 import zveno
+from zveno import ik
 
 from .timing import Row, interleaved
 
@@ -41,13 +42,13 @@ def _ways(robot: zveno.Robot) -> list[Row]:
         "limits as two numbers": lambda: robot.ik(T, limits=(-3.0, 3.0)),
         "a list of lists": lambda: robot.ik(as_list),
         "float32": lambda: robot.ik(few_digits),
-        "held": lambda: robot.ik(T, held=neutral),
+        "held": lambda: robot.ik(T, fixed=neutral),
         "a mask as task": lambda: robot.ik(T, task=(1, 1, 1, 1, 1, 1)),
-        "accept": lambda: robot.ik(T, accept=lambda q: q[:, 0] > 0.0),
+        "accept": lambda: robot.ik(T).where(lambda q: q[:, 0] > 0.0),
         "seconds": lambda: robot.ik(T, timeout=1.0),
-        "tolerance": lambda: robot.ik(T, tolerance=(1e-3, 1e-3)),
-        "local from a near start": lambda: robot.ik(T, method="local", start=start),
-        "windings": lambda: robot.ik(T, windings=True),
+        "tolerance": lambda: robot.ik(T).within(1e-3, 1e-3),
+        "local from a near start": lambda: ik.local(robot, T, start),
+        "windings": lambda: robot.ik(T).windings(),
         "an unreachable pose": lambda: robot.ik(away),
     }
     times = interleaved(calls, repeats=9)

@@ -227,10 +227,10 @@ def _postures(name: str, robot, frames, n: int = 1000) -> list[Row]:
             q[:, 7:] = np.where(held < 1 / 3, ends, q[:, 7:])
         T, center = robot.frame_poses(q, frames=list(frames)), robot.center_of_mass(q)
         taken, solved = [], 0
-        robot.ik(dict(zip(frames, T[0], strict=True)), center_of_mass=center[0])
+        ik.whole_body(robot, dict(zip(frames, T[0], strict=True)), center_of_mass=center[0])
         for k in range(n):
             start = time.thread_time()
-            answer = robot.ik(dict(zip(frames, T[k], strict=True)), center_of_mass=center[k])
+            answer = ik.whole_body(robot, dict(zip(frames, T[k], strict=True)), center_of_mass=center[k])
             taken.append(time.thread_time() - start)
             solved += answer.status == "solved"
         median, late = 1e3 * np.median(taken), 1e3 * np.percentile(taken, 99)

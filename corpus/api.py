@@ -375,17 +375,17 @@ def best_conditioned(robot: zveno.Robot, T: np.ndarray) -> np.ndarray:
 
 def windings(robot: zveno.Robot, T: np.ndarray) -> Answer:
     """Solutions that differ by whole turns listed, too."""
-    return ik(robot, T, windings=True)
+    return ik(robot, T).windings()
 
 
 def accepted(robot: zveno.Robot, T: np.ndarray, test: Any) -> Answer:
     """Solutions that pass a test."""
-    return ik(robot, T, accept=test)
+    return ik(robot, T).where(test)
 
 
 def local(robot: zveno.Robot, T: np.ndarray, q0: np.ndarray) -> np.ndarray:
     """One solution near a seed for every pose."""
-    return robot.ik(T, method="local", start=q0).q[:, 0]
+    return zveno.ik.local(robot, T, q0).q
 
 
 def proof(robot: zveno.Robot, T: np.ndarray) -> tuple[list[str], np.ndarray]:

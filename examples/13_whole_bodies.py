@@ -49,7 +49,7 @@ def reach_squat_and_look() -> None:
     center = robot.center_of_mass(start)
     above = np.mean([T[:2, 3] for T in soles.values()], axis=0)
     down = np.append(above, center[2] - 0.08)
-    posture = robot.ik(asked, center_of_mass=down, start=start)
+    posture = ik.whole_body(robot, asked, center_of_mass=down, q0=start)
     print("posture:", posture.summary)
     assert posture.status == "solved"
     # The way there, step by step: feet strictly where they are, velocities and limits kept.
@@ -96,7 +96,7 @@ def keep_the_feet() -> None:
 def base_and_arm() -> None:
     mobile = zveno.load("Tx(x) Ty(y) Rz(turn) Tz(0.5) Rz(q1) Ry(q2) Tx(0.4) Ry(q3) Tx(0.4) Ry(q4) Rx(q5)")
     tool, q = mobile.link_names[-1], mobile.neutral() + 0.3
-    reached = mobile.ik({tool: zveno.transforms.transform(None, [2.0, 1.0, 0.8])})
+    reached = ik.whole_body(mobile, {tool: zveno.transforms.transform(None, [2.0, 1.0, 0.8])})
     print("mobile manipulator:", reached.status)
     assert reached.status == "solved"
     # The arm is quick and the base is slow: the base does what the arm cannot.

@@ -96,14 +96,6 @@ def made_here():
     return sum(cache.cache_info().misses for cache in caches)
 
 
-def upper_elbow(q):
-    return q[:, 1] > 0.0
-
-
-def failing_accept(q):
-    raise KeyError("of the user")
-
-
 def ring(points):
     return np.sum(points**2, axis=1)
 

@@ -18,7 +18,8 @@ INSTEAD = {
     "frame": ("frame_name", "link", "end_effector", "tip"),
     "limits": ("bounds_q", "ranges"),
     "tolerance": ("tol", "eps", "accuracy"),
-    "start": ("seed", "initial", "guess", "q_start", "x0"),
+    "q0": ("start", "initial", "guess", "q_start", "x0"),
+    "fixed": ("fix", "hold"),
     "rng": ("seed", "random_state", "generator"),
     "progress": ("verbose", "callback", "bar"),
     "path": ("file", "filename", "file_name", "fname"),
@@ -26,7 +27,6 @@ INSTEAD = {
     "n": ("most", "count", "number", "N"),
     "degrees": ("deg", "in_degrees"),
     "joint_terms": ("terms",),
-    "fixed": ("fix",),
 }
 """The word of the page, and those that would mean the same."""
 OTHERWISE = {"Robot.with_base(kind)"}

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .identification import Identification, Log
     from .identification.model import TorqueFunction
     from .ik import JointPath, PosePath, Solutions, Tolerance
+    from .ik.solve import Method
+    from .ik.task import PoseTask
     from .mechanism import Loop
     from .progress import Progress
     from .simulation import DOP853, RK4, Constraint, Contact, Control, DriveModel, Event, TimeStepping, Trajectory
@@ -62,43 +64,36 @@ class Robot(RobotFunctions):
 
     # fmt: off
     def ik(
-        self, target: ArrayLike | Mapping[str, Any], frame: str | None = None, relative_to: str | None = None,
-        limits: Any = True, task: Any = "pose", method: str = "auto", *, windings: bool = False,
-        start: ArrayLike | None = None, samples: int | None = None, redundant_joint: str | None = None,
-        tolerance: Tolerance | tuple[float, float] | Mapping[str, tuple[float, float]] | None = None,
-        held: ArrayLike | None = None, center_of_mass: ArrayLike | None = None,
-        accept: Callable[[np.ndarray], np.ndarray] | Clearance | None = None, timeout: float | None = None,
-        executor: Executor | None = None, progress: Progress = None
+        self, target: ArrayLike, frame: str | None = None, *, relative_to: str | None = None, limits: Any = True,
+        task: PoseTask | ArrayLike = "pose", fixed: ArrayLike | Mapping[str, float] | None = None,
+        samples: int | None = None, redundant_joint: str | None = None, tolerance: Tolerance | None = None,
+        method: Method = "auto", timeout: float | None = None, executor: Executor | None = None,
+        progress: Progress = None
     ) -> Solutions:
         """Find all configurations that reach a target pose.
 
+        One solution near a configuration is found by `zveno.ik.local`, and configurations that serve several frames
+        by `zveno.ik.whole_body`. `Solutions` have `where`, `windings`, `within`, `nearest_to` and `sorted_by`.
+
         Args:
-            target: poses (..., 4, 4) of the frame; points (..., 3) for task "position". Targets by frame name are
-                those of `whole_body`, which then answers with `Configurations`.
+            target: poses (..., 4, 4) of the frame; points (..., 3) for task "position".
             frame: the frame to be placed; the default one if not given.
             relative_to: the frame in which the poses are given; the world if not given.
             limits: True for the model's, False for none; {joint: (lower, upper)} or (lower, upper) narrow the
                 model's.
             task: "pose", "position", "position+axis" (the frame's z axis), "rotation", or six zeros and ones: x, y,
                 z and rotation about x, y, z in the target's axes.
-            method: "auto"; a solver by name, see `METHODS`; "local": one solution, from `start`; or "certified":
-                all with a proof, pose by pose, for six revolute joints (seven with one held by its limits, five for
-                "position+axis"); poses may then be texts of elementary transforms, "Tx(0.4) Ry(90deg)".
-            windings: also return the solutions that differ by whole turns, where limits allow several.
-            start: q for method "local", (n_q,) or (..., n_q); random starts if not given.
+            fixed: joints outside the chain, as {joint: value} or q; neutral, or as in closed loops' reference, if
+                not given.
             samples: for redundant robots, number of values of the redundant joint at which to solve; number of
                 random seeds where several joints are redundant. If not given, self-motions of seven revolute joints
                 are followed to their ends, and other robots are sampled at 16.
             redundant_joint: name of that joint, where one is redundant. If not given, the one that moves most in
                 self-motions, or the one whose slices have a closed form.
-            tolerance: a `Tolerance`: every local nearest configuration inside that region about the pose, for any
-                number of joints. Or (metres, radians): without an exact solution, the nearest one counts if it
-                misses by no more. With targets by name as `whole_body` takes it.
-            held: q of the joints outside the chain; neutral if not given, or the reference of closed loops.
-            center_of_mass: where it is to be, (3,), with targets by name.
-            accept: (s, n_q) → (s,) booleans: which configurations may be used, such as those free of collisions; or
-                a `Clearance` that they must keep. Others are left out; where none is left, the status is "not
-                accepted", or undecided where solutions are a sample.
+            tolerance: list every local nearest configuration inside this region about the pose.
+            method: "auto"; a solver by name, see `METHODS`; or "certified": all with a proof, pose by pose, for six
+                revolute joints (seven with one held by its limits, five for "position+axis"); poses may then be
+                texts of elementary transforms, "Tx(0.4) Ry(90deg)".
             timeout: time after which the answer is what is known by then: what is not finished, or not looked at,
                 is undecided and says so. Steps are short, but kernels that must first be compiled are waited for.
             executor: workers that share the poses of a batch: any `concurrent.futures.Executor`. This process if
@@ -107,20 +102,20 @@ class Robot(RobotFunctions):
                 default on a terminal after a second; or a function of (done, total).
 
         Solutions of a pose are ordered by their first coordinate, then by a fixed function of all, whatever batch
-        they were solved in. Large batches are solved in parts. An argument that the method does not use is refused.
+        they were solved in. Solutions that differ by whole turns count as one. Large batches are solved in parts.
+        An argument that the method does not use is refused.
 
         Closed loops that the frame's chain moves are closed in every solution, with all their modes, and limits of
-        all their joints count. What the pose does not determine stays as in `held`, else at the closed reference.
+        all their joints count. What the pose does not determine stays as in `fixed`, else at the closed reference.
         """
-        plain = method == "auto" and (start is samples is redundant_joint
-            is tolerance is held is center_of_mass is timeout is executor is None)
+        plain = method == "auto" and (
+            samples is redundant_joint is tolerance is fixed is timeout is executor is None)
         # Passing every argument on would take a sixth of the total time.
-        request = self, target, frame, relative_to, limits, task
-        answer = _ik_solve().one_natively(*request, windings, accept) if plain else None
+        answer = _ik_solve().one_natively(self, target, frame, relative_to, limits, task) if plain else None
         return answer if answer is not None else _ik_solve().solve_ik(
-            *request, method, windings=windings, start=start, samples=samples, redundant_joint=redundant_joint,
-            tolerance=tolerance, held=held, center_of_mass=center_of_mass, accept=accept,
-            timeout=timeout, executor=executor, progress=progress
+            self, target, frame, relative_to=relative_to, limits=limits, task=task, fixed=fixed, samples=samples,
+            redundant_joint=redundant_joint, tolerance=tolerance, method=method, timeout=timeout, executor=executor,
+            progress=progress
         )
 
     def ik_path(

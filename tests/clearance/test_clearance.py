@@ -169,7 +169,7 @@ def test_a_clearance_is_what_solutions_and_paths_may_be_asked_to_keep():
     capsules = Capsules(robot, clearance)
     q = robot.random(60, 5)
     T = robot.forward_kinematics(q)
-    every, kept = robot.ik(T), robot.ik(T, accept=clearance)
+    every, kept = robot.ik(T), robot.ik(T).where(clearance)
     assert 0 < kept.count.sum() < every.count.sum()
     for k in range(60):
         assert capsules.clear(kept.of(k)).all()

@@ -217,7 +217,7 @@ def test_the_edge_is_reached_and_beyond_it_the_nearest_is_flagged(beyond):
     if beyond > 0:
         assert set(found.status) == {"unreachable"}
         assert found.distance[:, 0] == pytest.approx(np.full(10, beyond), abs=1e-8)
-        near = solve_ik(robot, points, task="position", tolerance=(2 * beyond, 1.0))
+        near = solve_ik(robot, points, task="position").within(2 * beyond, 1.0)
         assert set(near.status) == {"within tolerance"}
         reached = robot.forward_kinematics(near.q[:, 0])[:, :3, 3]
         assert np.linalg.norm(reached - points, axis=1) == pytest.approx(np.full(10, beyond), abs=1e-8)

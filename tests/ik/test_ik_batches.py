@@ -76,13 +76,8 @@ def test_methods_agree(name):
 @pytest.mark.parametrize(
     ("name", "options", "word"),
     [
-        ("puma560", {"start": np.zeros(6)}, "start"),
         ("puma560", {"samples": 4}, "samples"),
         ("puma560", {"redundant_joint": "joint3"}, "redundant_joint"),
-        ("puma560", {"method": "local", "windings": True}, "windings"),
-        ("panda", {"method": "local", "samples": 4}, "samples"),
-        ("panda", {"windings": True}, "windings"),
-        ("panda", {"start": np.zeros(7)}, "start"),
     ],
 )
 def test_arguments_that_are_not_used_are_refused(name, options, word):

@@ -140,9 +140,11 @@ def test_a_solution_exactly_at_a_limit_is_neither_inside_nor_outside():
 def test_whole_turns_inside_limits_are_listed_on_request():
     robot = zveno.load("puma560")
     T = robot.forward_kinematics(robot.random(2, 1))
-    one, every = (robot.ik(T, method="certified", windings=wish) for wish in (False, True))
+    one = robot.ik(T, method="certified")
+    every = one.windings()
+    assert set(every.status) == {"proved"}
     assert np.array_equal(one.count, robot.ik(T).count)
-    assert np.array_equal(every.count, robot.ik(T, windings=True).count)
+    assert np.array_equal(every.count, robot.ik(T).windings().count)
     assert np.all(every.count > one.count)
 
 

@@ -80,9 +80,9 @@ def test_every_configuration_returned_keeps_every_limit(seed):
     poses = [reachable, robot.forward_kinematics(beyond_the_ball(robot, seed + 100))]
     for T in poses:
         assert outside(robot, robot.ik(T).q) < SLACK
-        postures = robot.ik({"tool": T})
+        postures = ik.whole_body(robot, {"tool": T})
         assert outside(robot, postures.q) < SLACK
-    assert robot.ik({"tool": reachable}).status == "solved"
+    assert ik.whole_body(robot, {"tool": reachable}).status == "solved"
 
 
 @pytest.mark.parametrize("seed", few(range(6), 1))
@@ -113,7 +113,7 @@ def test_a_ball_turns_no_farther_than_its_limit():
     robot = zveno.Robot(assemble("ball", [Link("base"), Link("hand", inertia)], [joint]))
     R = zveno.rotations.elementary("x", 1.2)
     assert robot.ik(transform(R), task="rotation").count == 0
-    assert (robot.ik({"hand": R}).status, robot.ik({"hand": R}).count) == ("undecided", 0)
+    assert (ik.whole_body(robot, {"hand": R}).status, ik.whole_body(robot, {"hand": R}).count) == ("undecided", 0)
     solver, q = ik.DifferentialIK(robot, [FrameTask("hand", kind="rotation")], 0.05), robot.neutral()
     for _ in range(60):
         q = solver(q, {"hand": R}).q

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zveno
+from zveno import ik
 from zveno.errors import ModelError, ShapeError, UnknownNameError, ZvenoError, ZvenoWarning
 from zveno.ik.paths import solve_path
 from zveno.ik.solve import solve_ik
@@ -75,10 +76,10 @@ def test_nothing_moves():
 
 
 def test_seeds_are_checked():
-    with pytest.raises(ShapeError, match="start"):
-        solve_ik(ROBOT, T, method="local", start=[0.0] * 5)
-    with pytest.raises(ShapeError, match="start"):
-        solve_ik(ROBOT, T, method="local", start=[np.nan] * 6)
+    with pytest.raises(ShapeError, match="q0"):
+        ik.local(ROBOT, T, [0.0] * 5)
+    with pytest.raises(ShapeError, match="q0"):
+        ik.local(ROBOT, T, [np.nan] * 6)
 
 
 def test_paths_are_checked():

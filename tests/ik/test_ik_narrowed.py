@@ -18,7 +18,7 @@ def elbow_up(q):
 @pytest.mark.parametrize("shape", [(), (5,), (2, 3)])
 def test_what_is_not_accepted_is_left_out_and_said(shape):
     T = PUMA.forward_kinematics(PUMA.random(shape, 3))
-    everything, some = PUMA.ik(T), PUMA.ik(T, accept=elbow_up)
+    everything, some = PUMA.ik(T), PUMA.ik(T).where(elbow_up)
     for pose in np.ndindex(*shape):
         expected = everything.of(*pose)
         expected = expected[elbow_up(expected)]
@@ -32,27 +32,27 @@ def test_what_is_not_accepted_is_left_out_and_said(shape):
 
 def test_nothing_accepted_is_a_negative_only_of_a_complete_answer():
     T = PUMA.forward_kinematics(PUMA.random((), 3))
-    none = PUMA.ik(T, accept=lambda q: np.zeros(len(q), bool))
+    none = PUMA.ik(T).where(lambda q: np.zeros(len(q), bool))
     assert none.status == "rejected"
     assert none.count == 0
     assert "not accepted" in none.summary
     T = PANDA.forward_kinematics((PANDA.lower + PANDA.upper) / 2)
-    sample = PANDA.ik(T, accept=lambda q: np.zeros(len(q), bool))
+    sample = PANDA.ik(T).where(lambda q: np.zeros(len(q), bool))
     assert sample.status == "undecided"
     assert not sample.self_motions
 
 
 def test_families_hold_accepted_configurations_only():
     T = PANDA.forward_kinematics((PANDA.lower + PANDA.upper) / 2)
-    some = PANDA.ik(T, accept=lambda q: q[:, 0] > 0)
+    some = PANDA.ik(T).where(lambda q: q[:, 0] > 0)
     assert (some.of()[:, 0] > 0).all()
     assert all((family.q[:, 0] > 0).all() for curves in some.self_motions.values() for family in curves)
 
 
 def test_a_predicate_of_the_wrong_shape_is_refused():
     T = PUMA.forward_kinematics(PUMA.random((), 3))
-    with pytest.raises(zveno.ZvenoError, match="accept"):
-        PUMA.ik(T, accept=lambda q: True)
+    with pytest.raises(zveno.ZvenoError, match="where"):
+        PUMA.ik(T).where(lambda q: True)
 
 
 def test_poses_that_nobody_looked_at_are_undecided():
@@ -86,9 +86,9 @@ def test_limits_are_remembered_by_value_and_not_confused():
 def test_what_is_held_is_remembered_by_value_and_not_confused():
     held = PANDA.neutral()
     T = PANDA.forward_kinematics(np.full(7, 0.3), frame="link3")
-    first = PANDA.ik(T, frame="link3", task="rotation", held=held)
+    first = PANDA.ik(T, frame="link3", task="rotation", fixed=held)
     held[5] = 1.0
-    second = PANDA.ik(T, frame="link3", task="rotation", held=held)
+    second = PANDA.ik(T, frame="link3", task="rotation", fixed=held)
     assert (first.of()[:, 5] == 0.0).all()
     assert (second.of()[:, 5] == 1.0).all()
     assert len(first) == len(second)
@@ -101,8 +101,8 @@ def test_a_scan_stays_a_sample_whatever_is_left_of_it(shape):
     T = robot.forward_kinematics(robot.random(shape, 3))
     whole = robot.ik(T, method="scan")
     assert set(np.ravel(whole.status)) == {"sampled"}
-    some = robot.ik(T, method="scan", accept=lambda q: np.arange(len(q)) % 2 == 0)
+    some = robot.ik(T, method="scan").where(lambda q: np.arange(len(q)) % 2 == 0)
     assert set(np.ravel(some.status)) == {"sampled"}
-    none = robot.ik(T, method="scan", accept=lambda q: np.zeros(len(q), dtype=bool))
+    none = robot.ik(T, method="scan").where(lambda q: np.zeros(len(q), dtype=bool))
     assert set(np.ravel(none.status)) == {"undecided"}
-    assert set(np.ravel(robot.ik(T, accept=lambda q: np.zeros(len(q), dtype=bool)).status)) == {"rejected"}
+    assert set(np.ravel(robot.ik(T).where(lambda q: np.zeros(len(q), dtype=bool)).status)) == {"rejected"}

@@ -204,7 +204,7 @@ def test_configurations_that_are_not_accepted_are_not_used():
     none = solve_path(ROBOT, T, where=lambda q: np.zeros(len(q), bool))
     assert none.status == "incomplete"
     assert none.fraction == 0.0
-    with pytest.raises(zveno.ZvenoError, match="accept"):
+    with pytest.raises(zveno.ZvenoError, match="where"):
         solve_path(ROBOT, T, where=lambda q: True)
 
 

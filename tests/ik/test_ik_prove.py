@@ -54,7 +54,7 @@ def test_limits_belong_to_the_claim():
     assert none.status == "excluded by limits"
     assert none.prove().status == "proved"
     assert claim(none, none.q, UNREACHABLE).prove().status == "refuted"
-    assert robot.ik(T, windings=True).prove().status == "proved"
+    assert robot.ik(T).windings().prove().status == "proved"
 
 
 def test_a_batch_has_a_verdict_each_and_survives_a_file(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import zveno
+from zveno import ik
 from zveno.errors import UnknownNameError, ZvenoError
 from zveno.ik.ik_problem import problem_of
 from zveno.ik.redundant.sliced_joint import sliced_joint
@@ -137,11 +138,12 @@ def test_local_solutions_from_random_starts(name):
     robot = zveno.load(name)
     q = robot.random(300, 0)
     T = robot.forward_kinematics(q)
-    found = solve_ik(robot, T, method="local")
-    assert np.mean(found.count == 1) > 0.99
-    own = found.q[found.count == 1, 0]
+    found = ik.local(robot, T)
+    assert np.mean(found.converged) > 0.99
+    assert set(found.status) <= {"converged", "not converged"}
+    own = found.q[found.converged]
     assert np.all((own >= robot.lower) & (own <= robot.upper))
-    assert np.abs(robot.forward_kinematics(own) - T[found.count == 1]).max() < 1e-9
+    assert np.abs(robot.forward_kinematics(own) - T[found.converged]).max() < 1e-9
 
 
 def test_local_from_a_seed_stays_near_it():
@@ -149,9 +151,9 @@ def test_local_from_a_seed_stays_near_it():
     q = 0.8 * robot.random(50, 1) + 0.1 * (robot.lower + robot.upper)
     T = robot.forward_kinematics(q)
     seed = np.clip(q + np.random.default_rng(0).normal(size=q.shape) * 0.02, robot.lower, robot.upper)
-    found = solve_ik(robot, T, method="local", start=seed)
-    assert np.mean(np.abs(found.q[:, 0] - seed).max(axis=1) < 0.3) > 0.95
-    assert np.array_equal(solve_ik(robot, T[3], method="local", start=seed[3]).q[0], found.q[3, 0])
+    found = ik.local(robot, T, seed)
+    assert np.mean(np.abs(found.q - seed).max(axis=1) < 0.3) > 0.95
+    assert np.array_equal(ik.local(robot, T[3], seed[3]).q, found.q[3])
 
 
 def test_bad_requests():

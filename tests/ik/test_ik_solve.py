@@ -248,7 +248,7 @@ def test_choosing():
     robot = zveno.load("puma560")
     q = robot.random(6, 3)
     T = robot.forward_kinematics(q)
-    found = solve_ik(robot, T, method="scan", windings=True)
+    found = solve_ik(robot, T, method="scan").windings()
     assert np.abs(found.nearest_to(q) - q).max() < 1e-6
     best = found.sorted_by("condition").q[:, 0]
     middle = found.sorted_by("limit distance").q[:, 0]

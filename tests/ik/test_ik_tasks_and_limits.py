@@ -50,7 +50,7 @@ def test_a_position_may_be_given_as_a_point():
 def test_windings_are_all_the_turns_that_limits_allow():
     robot = zveno.load("ur5")  # ±360° in every joint
     T = robot.forward_kinematics(robot.random(3, 2))
-    plain, wound = solve_ik(robot, T, method="scan"), solve_ik(robot, T, method="scan", windings=True)
+    plain, wound = solve_ik(robot, T, method="scan"), solve_ik(robot, T, method="scan").windings()
     span = (robot.upper - robot.lower) / (2 * np.pi)
     assert np.all(wound.count == plain.count * np.prod(np.floor(span + 1e-9)))
     for k in range(3):
@@ -94,7 +94,7 @@ def test_unreachable_gives_the_nearest_pose():
     assert found.status == "unreachable"
     assert found.distance[0] == pytest.approx(0.3, abs=1e-6)
     assert np.abs(wrapped(found.nearest)).max() < 1e-3
-    close = solve_ik(robot, [reach + 0.3, 0.0, 0.0], task="position", tolerance=(0.31, 0.0))
+    close = solve_ik(robot, [reach + 0.3, 0.0, 0.0], task="position").within(0.31, 0.0)
     assert close.status == "within tolerance"
     assert close.count == 1
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import zveno
 from tiers import few
 from zveno import ik
-from zveno.errors import ShapeError
+from zveno.errors import ShapeError, ZvenoError
 from zveno.ik.ik_problem import problem_of
 
 PUMA = zveno.load("puma560")
@@ -183,21 +183,21 @@ def test_a_miss_in_metres_and_radians():
     planar = zveno.load("planar2")
     reach = np.linalg.norm(planar.forward_kinematics(np.zeros(2))[:3, 3])
     point = [1.02 * reach, 0.0, 0.0]
-    for options, status in [
-        ({}, "unreachable"),
-        ({"tolerance": (0.021 * reach, 0.0)}, "within tolerance"),
-        ({"tolerance": (0.019 * reach, 0.0)}, "unreachable"),
-    ]:
-        found = planar.ik(point, task="position", **options)
-        assert found.status == status, options
+    plain = planar.ik(point, task="position")
+    assert plain.status == "unreachable"
+    for metres, status in [(0.021 * reach, "within tolerance"), (0.019 * reach, "unreachable")]:
+        found = plain.within(metres, 0.0)
+        assert found.status == status, metres
         assert found.count == (status == "within tolerance")
     T = PUMA.forward_kinematics([0.1, -0.5, 0.4, 0.2, 0.6, 0.3])
-    inside = PUMA.ik(T, tolerance=(0.05, 0.05))
+    inside = PUMA.ik(T).within(0.05, 0.05)
     assert inside.status == "complete"
     assert np.nanmax(inside.residual) < 1e-9
 
 
-@pytest.mark.parametrize("bad", [(0.1,), (0.1, -0.1), (0.1, float("nan")), (0.1, 0.1, 0.1), 0.1, ("a", "b")])
+@pytest.mark.parametrize("bad", [(0.1, -0.1), (0.1, float("nan")), ("a", "b")])
 def test_a_bad_miss(bad):
     with pytest.raises(ShapeError, match="tolerance"):
-        PUMA.ik(PUMA.forward_kinematics(np.zeros(6)), tolerance=bad)
+        PUMA.ik(PUMA.forward_kinematics(np.zeros(6))).within(*bad)
+    with pytest.raises(ZvenoError, match="within"):
+        PUMA.ik(PUMA.forward_kinematics(np.zeros(6)), tolerance=(0.1, 0.1))  # type: ignore[arg-type]

@@ -34,11 +34,11 @@ def test_every_way_of_asking_gives_the_same_answer():
             UR5.ik(T, limits=by_name),
             UR5.ik(T, limits=np.array(widest)),
             UR5.ik(T, limits=(-7, 7)),
-            UR5.ik(T, held=np.zeros(6)),
+            UR5.ik(T, fixed=np.zeros(6)),
             UR5.ik(T, task=[1, 1, 1, 1, 1, 1]),
             UR5.ik(T, timeout=10.0),
-            UR5.ik(T, tolerance=(1e-3, 1e-3)),
-            UR5.ik(T, accept=lambda q: np.ones(len(q), bool)),
+            UR5.ik(T).within(1e-3, 1e-3),
+            UR5.ik(T).where(lambda q: np.ones(len(q), bool)),
         ):
             np.testing.assert_array_equal(answer.q, plain.q)
             np.testing.assert_array_equal(answer.condition, plain.condition)
@@ -82,7 +82,7 @@ def test_limits_are_an_input_of_the_program(name):
 @pytest.mark.parametrize("batch", [(), (4,)])
 def test_windings_are_all_whole_turns_inside_limits(batch):
     T = PUMA.forward_kinematics(PUMA.random(batch, 5))
-    plain, wound = PUMA.ik(T), PUMA.ik(T, windings=True)
+    plain, wound = PUMA.ik(T), PUMA.ik(T).windings()
     for pose in np.ndindex(*batch):
         base, rows = plain.of(*pose), wound.of(*pose)
         low, high = np.ceil((PUMA.lower - base) / TURN), np.floor((PUMA.upper - base) / TURN)

@@ -194,7 +194,7 @@ def acceptance(
     if accept is not None and not isinstance(accept, Clearance) and not callable(accept):
         raise ZvenoError(
             f"must be a Clearance or a function, got {accept!r:.100}",
-            element="accept",
+            element="where",
             remedy="Give a Clearance, or a function of configurations (s, n_q)",
         )
     if not isinstance(accept, Clearance):

@@ -91,6 +91,7 @@ def ik(
     from ..ik.ik_problem import problem_of
     from ..ik.paths import solve_path
     from ..ik.solution_files import write_solutions
+    from ..ik.solve import solve_ik, solve_near
     from ..robot import Robot
     from .configuration import parsed_limits
     from .model import given, loaded
@@ -123,8 +124,16 @@ def ik(
         write_plot(result, picture.plot)
         answer = answer_of(result, model.deg)
     else:
-        ways = {"redundant_joint": redundant_joint, "tolerance": tolerance, "start": first_q}
-        result = _solved(arm, T, method, windings, samples, options | ways, workers)
+        with workers.executor() as executor:
+            if method == "local":
+                unused({"samples": samples, "redundant-joint": redundant_joint}, "leave out --method local")
+                result = solve_near(arm, T, start=first_q, executor=executor, **options)
+            else:
+                unused({"q0": q0}, "add --method local, or --path")
+                ways = {"method": method, "samples": samples, "redundant_joint": redundant_joint}
+                result = solve_ik(arm, T, executor=executor, **ways, **options)
+        result = result.windings() if windings else result
+        result = result if tolerance is None else result.within(*tolerance)
         if nearest:
             goal = given(mechanism, nearest, model)
             result = result.sorted_by(lambda q: ((q - goal) ** 2).sum(axis=1))
@@ -228,11 +237,3 @@ def _target(arm, pose, at, poses, path, rotation, relative_to, model):
         T = arm.forward_kinematics(q, frame=model.meant)
         return T if relative_to is None else inverse(arm.forward_kinematics(q, frame=relative_to)) @ T
     return read_poses(poses or path, model.deg, rotation)
-
-
-def _solved(arm, T, method, windings, slices, options, workers):
-    """Solve for all poses, with several processes if requested."""
-    from ..ik.solve import solve_ik
-
-    with workers.executor() as executor:
-        return solve_ik(arm, T, method=method, windings=windings, samples=slices, executor=executor, **options)

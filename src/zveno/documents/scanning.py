@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, ZvenoError, unknown_name
+from ..ik._local_solution import local
 from ..ik._rows import distinct
 from ..ik.ik_problem import TASKS, IkProblem, problem_of
 from ..ik.newton import lanes_of, newton
 from ..ik.scan import ACCEPTED
 from ..ik.scan import solver as scan
-from ..ik.solve import solve_ik
 from ..robot_functions import RobotFunctions
 from ..scanning import Dichotomy, Grid, decode, dichotomy, evaluate, flat_extrema
 from ..scanning.operators import Bounds, Function, Mask
@@ -148,7 +148,7 @@ def reduced_scan(
     """Return the configurations (m, n_q) that trick 2, formulas (14) and (15), finds for one pose (4, 4).
 
     For every value of the first three joints, the last three are solved for the position alone. The resulting
-    orientation is compared with the target, and the best numbers start the refinement. Method "scan" of `solve_ik`
+    orientation is compared with the target, and the best numbers start the refinement. Method "scan" of `Robot.ik`
     is better: it solves for the first and the last joint instead.
 
     Args:
@@ -231,8 +231,8 @@ def refined(
     """
     system, goal = pose_system(robot, frame, s=s, unit=unit), pose_vector(T, s, unit)
     end: Dichotomy = dichotomy(system, goal, lower, upper, percent, groups=POSITION_AND_DIRECTION)
-    solution = solve_ik(robot, T, frame, limits=False, method="local", start=end.alpha)
-    return end, (solution.q[0] if solution.count else None)
+    solution = local(robot, T, end.alpha, frame, limits=False)
+    return end, (solution.q if solution.converged else None)
 
 
 MOST_PLOTTED = 1_000_000

@@ -1,5 +1,7 @@
 """Inverse kinematics: the public names and where each comes from."""
 
+from ._local_solution import LocalSolution as LocalSolution
+from ._local_solution import local as local
 from ._manipulability import manipulability as manipulability
 from ._tracker.tracker import Tracker as Tracker
 from ._tracker.tracker import TrackerStep as TrackerStep

@@ -44,7 +44,7 @@ def describe_solutions(result: Solutions) -> Description:
     """Describe all solutions; of a batch, the robot is shown in those of the first pose."""
     mechanism = _known(result.mechanism)
     poses = list(np.ndindex(*result.batch))
-    statuses = [str(result.status if not pose else result.status[pose]) for pose in poses]
+    statuses = [str(np.asarray(result.status)[pose]) for pose in poses]
     blocks = [_solution_scene(result, poses[0])] if poses else []
     blocks += [_solution_table(result, mechanism, poses), *_self_motions(result, poses)]
     if not result.batch and not result.count and np.isfinite(result.nearest).all():
@@ -281,7 +281,7 @@ def _pose_values(result: Solutions, pose: tuple[int, ...]) -> dict[str, Any]:
         for family in families_of(result, pose)
     ]
     return {
-        "status": str(result.status if not pose else result.status[pose]),
+        "status": str(np.asarray(result.status)[pose]),
         "summary": result.reason(*pose),
         "solutions": result.of(*pose),
         "residual": result.residual[pose][:n],

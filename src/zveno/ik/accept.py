@@ -20,7 +20,7 @@ def asked(accept: Accept, q: np.ndarray) -> np.ndarray:
     if good.shape != (len(q),):
         raise ShapeError(
             f"returned shape {good.shape} for {len(q)} configurations",
-            element="accept",
+            element="where",
             remedy="Take (s, n_q) and return (s,) booleans",
         )
     return good.astype(bool, copy=False)

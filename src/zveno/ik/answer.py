@@ -88,15 +88,15 @@ def _start(problem: IkProblem, start: Any, batch: tuple[int, ...]) -> np.ndarray
         return None
     x = _coordinates(problem, start)
     if not np.isfinite(problem.mechanism.checked_q(start)).all():
-        raise ShapeError("holds NaN or infinity", element="start")
+        raise ShapeError("holds NaN or infinity", element="q0")
     return x if x.ndim == 1 else np.broadcast_to(x, (*batch, problem.n)).reshape(-1, problem.n)
 
 
 def _coordinates(problem: IkProblem, start: Any) -> np.ndarray:
     """Return chain coordinates (..., n) of configurations."""
-    q = problem.mechanism.checked_q(start, "start")
+    q = problem.mechanism.checked_q(start, "q0")
     if problem.has_balls:
-        raise ZvenoError("a chain with ball joints has no coordinates to start from", element="start")
+        raise ZvenoError("a chain with ball joints has no coordinates to start from", element="q0")
     return q.take(problem.places, axis=-1)
 
 

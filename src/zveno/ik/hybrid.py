@@ -377,7 +377,7 @@ def hybrid_answer(
     lower, upper = coordinate_limits(mechanism, limits)
     balls = limited_balls(mechanism) if limits is not False else ()
     if near is not None:
-        starts = mechanism.checked_q(near, "start").astype(float)
+        starts = mechanism.checked_q(near, "q0").astype(float)
         starts = np.broadcast_to(starts, (*targets.batch, mechanism.n_q)).reshape(-1, mechanism.n_q)
     k, n_q = len(targets.T), mechanism.n_q
     rows, codes, notes, methods = [], np.full(k, UNDECIDED), {}, []

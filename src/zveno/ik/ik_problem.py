@@ -358,10 +358,12 @@ def chain_between(mechanism: Mechanism, frame: str | None, relative_to: str | No
 
 
 def held_configuration(mechanism: Mechanism, held: Any) -> np.ndarray:
-    """Return q (n_q,) of the joints outside a chain; anything else raises."""
-    held = mechanism.checked_q(held, "held").astype(float)
+    """Return q (n_q,) of the joints outside a chain, from q or {joint: value}; anything else raises."""
+    if isinstance(held, Mapping):
+        held = mechanism.pack(held)
+    held = mechanism.checked_q(held, "fixed").astype(float)
     if held.ndim != 1 or not np.isfinite(held).all():
-        raise ShapeError("must be one finite configuration", element="held")
+        raise ShapeError("must be one finite configuration", element="fixed")
     return held
 
 

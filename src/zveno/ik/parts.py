@@ -138,26 +138,24 @@ class SolveCall:
     """A call of `solve_ik` without its poses, as a value that travels to workers.
 
     Attributes:
-        robot: the robot.
-        asked: frame, relative_to, limits, task and method.
-        options: the arguments that follow.
+        solve: the function.
+        robot, frame: its arguments beside the poses.
+        options: arguments by name.
         deadline: moment of `time.time()` at which the answer must be there; None for no limit.
     """
 
+    solve: Callable[..., Solutions]
     robot: RobotFunctions | Mechanism
-    asked: tuple[Any, ...]
+    frame: str | None
     options: dict[str, Any]
     deadline: float | None = None
 
     def __call__(self, piece: tuple[np.ndarray, np.ndarray | None]) -> Solutions:
         """Solve for poses (k, 4, 4) or points (k, 3), from these starts."""
-        from .solve import solve_ik
-
         poses, start = piece
+        options = self.options if start is None else self.options | {"start": start}
         seconds = None if self.deadline is None else max(self.deadline - time.time(), 1e-9)
-        return solve_ik(
-            self.robot, poses, *self.asked, start=start, timeout=seconds, progress=False, **self.options
-        )
+        return self.solve(self.robot, poses, self.frame, timeout=seconds, progress=False, **options)
 
 
 def in_pieces(
@@ -172,7 +170,7 @@ def in_pieces(
     """Solve for poses T (..., 4, 4) or points (..., 3), `size` of them at a time."""
     shape = (4, 4) if T.shape[-2:] == (4, 4) else (3,)
     batch, poses = T.shape[: -len(shape)], T.reshape(-1, *shape)
-    starts = None if start is None else problem.mechanism.checked_q(start, "start")
+    starts = None if start is None else problem.mechanism.checked_q(start, "q0")
     if starts is not None and starts.ndim > 1:
         starts = np.broadcast_to(starts, (*batch, starts.shape[-1])).reshape(-1, starts.shape[-1])
     pieces = [

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..clearance import Clearance
+from ..clearance.capsules import acceptance
 from ..errors import ShapeError, ZvenoError, unknown_name
 from ..io.results import registered
 from ..kernels.compile import compiled
@@ -58,6 +60,8 @@ _ROWS = ("q", "residual", "condition", "radius", "unique")
 """Fields with one row per solution."""
 _PER_POSE = (*_ROWS, "count", "codes", "density", "nearest", "distance", "value", "limit_excess", "target")
 """Fields with the axes of the batch in front."""
+_NEAR_LIMIT = 1e-12
+"""Distance from a limit, rad, at which rounding may put a winding on either side."""
 _PROOFS = (PROVED, PROVED_UNREACHABLE, PROVED_EXCLUDED, NOT_PROVED)
 
 
@@ -331,16 +335,18 @@ class Solutions(Result):
 
     # --- operations: answers with fewer, more, or other rows
 
-    def where(self, accept: Accept | np.ndarray) -> Solutions:
-        """Return the solutions that a function accepts: (s, n_q) → (s,) booleans, such as those free of collisions.
+    def where(self, accept: Accept | Clearance | np.ndarray) -> Solutions:
+        """Return the solutions that a function accepts: (s, n_q) → (s,) booleans, or that keep a `Clearance`.
 
-        A mask (*batch, m) does the same where no solution belongs to a self-motion.
+        A mask (*batch, m) does the same as a function where no solution belongs to a self-motion.
 
         A complete answer stays complete: all solutions that are accepted. Where none is, the pose is "rejected"
         if the answer was complete, and undecided if it was a sample. Of a continuum those runs of its points are
         left that are accepted, and between points nothing is known: the answer is a sample then.
         """
         rows = self._rows()
+        if not isinstance(accept, np.ndarray):
+            accept = self._test(accept)
         if isinstance(accept, np.ndarray):
             if accept.dtype != bool or accept.shape != self.q.shape[:-1] or self.self_motions:
                 raise ShapeError(
@@ -383,12 +389,14 @@ class Solutions(Result):
     def windings(self) -> Solutions:
         """Add every solution with whole turns of its joints, wherever limits allow them.
 
-        A joint without limits has no end of turns, and stays where it is.
+        A joint without limits has no end of turns, and stays where it is. A pose is "not proved" any more if a
+        winding is as near to a limit as its solution is known.
         """
         chain = self._chain()
         turning = _turning_within(chain, self._question())
         if turning is None:
             return self
+        proved = self._without_proofs_at_limits()
         count_turns, turn, *limits = turning
         rows = self._rows()
         q = self._flat("q").take(rows, axis=0)
@@ -396,12 +404,32 @@ class Solutions(Result):
         total = turns[:, -1].astype(int)
         of_row = np.arange(len(rows)).repeat(total)
         if len(of_row) == len(rows):
-            return self
+            return proved
         number = np.arange(float(len(of_row))) - (total.cumsum() - total).repeat(total)
         q, first = turn(q.take(of_row, axis=0), turns.take(of_row, axis=0), number)
         rows = rows.take(of_row)
         order = np.lexsort((first, rows // max(self._sizes()[1], 1)) if self.batch else (first,))
-        return self._with_rows(rows.take(order), q.take(order, axis=0))
+        return proved._with_rows(rows.take(order), q.take(order, axis=0))
+
+    def _without_proofs_at_limits(self) -> Solutions:
+        """Return the answer, not proved where a winding is as near to a limit as its solution is known."""
+        if self.radius is None:
+            return self
+        places, lower, upper = turning_places(self._chain(), self._question())
+        rows = self._rows()
+        x = self._flat("q")[rows][:, places]
+        with np.errstate(invalid="ignore"):  # where there are no limits
+            turns = np.concatenate([lower - x, upper - x], axis=1) / TURN
+            off = TURN * np.where(np.isfinite(turns), abs(turns - np.rint(turns)), np.inf).min(
+                axis=1, initial=np.inf
+            )
+        doubtful = np.unique(rows[off <= self._flat("radius")[rows] + _NEAR_LIMIT] // max(self._sizes()[1], 1))
+        if not len(doubtful):
+            return self
+        codes = np.array(self.codes).reshape(-1)
+        codes[doubtful] = NOT_PROVED
+        notes = self.notes | dict.fromkeys(doubtful.tolist(), "a winding is at a limit")
+        return self._changed(codes=codes.reshape(self.batch), notes=notes)
 
     def within(self, metres: float, radians: float) -> Solutions:
         """Return the nearest configuration as a solution where there is none, if its pose error is at most this."""
@@ -635,6 +663,16 @@ class Solutions(Result):
                 remedy="Solve again with this version and keep what robot.ik returns",
             )
         return self.question
+
+    def _test(self, accept: Accept | Clearance) -> Accept:
+        """Return the function of configurations that `where` was given, or that a clearance means."""
+        if callable(accept) and not isinstance(accept, Clearance):
+            return accept
+        self._question()
+        assert self.mechanism is not None
+        test = acceptance(self.mechanism, accept)
+        assert test is not None
+        return test
 
     def _chain(self) -> IkProblem:
         question = self._question()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class Question:
     others: np.ndarray = field(default_factory=lambda: np.zeros((3, 0)))
 
 
+PoseTask = Literal["pose", "position", "position+axis", "rotation"]
 TASKS = {
     "pose": Task(),
     "position": Task(rotation=()),

@@ -155,6 +155,7 @@ HOMES = {
     "Identifiability": "zveno.calibration._identifiability",
     "Identification": "zveno.identification.result",
     "Proof": "zveno.ik.judge",
+    "LocalSolution": "zveno.ik._local_solution",
     "JointPath": "zveno.ik.paths.joint_path",
     "Payload": "zveno.identification.payload",
     "MeasurementPlan": "zveno.calibration.planning.result",

@@ -150,7 +150,7 @@ class Target:
             self.status.content, self.table.content, self.choices.options = lamp(RED, "", why), "", (NONE,)
             return
         self.status.content = lamp(
-            LAMPS.get(solutions.status, RED), solutions.status, solutions.summary, self.verdict
+            LAMPS.get(str(solutions.status), RED), str(solutions.status), solutions.summary, self.verdict
         )
         self.table.content = solution_table(solutions)
         self.choices.options = tuple(str(k + 1) for k in range(min(int(solutions.count), MOST_GHOSTS))) or (NONE,)

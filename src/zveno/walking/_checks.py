@@ -42,7 +42,7 @@ def checked_stride(stride: Any) -> np.ndarray:
 
 def checked_start(mechanism: Mechanism, start: Any) -> np.ndarray:
     """Return q (n_q,) of a standing robot."""
-    q = mechanism.checked_q(start, "start")
+    q = mechanism.checked_q(start, "q0")
     if q.ndim != 1 or not np.isfinite(q).all():
         raise ShapeError("is not one finite configuration", element="q0", remedy="Give q of shape (n_q,)")
     return q

@@ -50,7 +50,7 @@ def test_the_workspace_of_an_elbow_is_a_ball():
 def test_the_default_box_holds_all_that_can_be_reached():
     for name in ("puma560", "scara", "panda"):
         robot = zveno.load(name)
-        box = ik.workspace_map(robot, cell=10.0, orientations=1, method="local")
+        box = ik.workspace_map(robot, cell=10.0, orientations=1, samples=1 if name == "panda" else None)
         low, high = box.lower - 0.5 * box.step, box.lower + box.step * (np.array(box.counts) - 0.5)
         points = robot.forward_kinematics(robot.random(2000, 1))[:, :3, 3]
         assert np.all((points >= low) & (points <= high))
@@ -76,7 +76,7 @@ def test_redundant_robots_are_sampled():
     more = ik.workspace_map(panda, ([0.3, 0.0, 0.3], [0.5, 0.2, 0.5]), 0.1, 2, samples=4)
     assert "4 slices of joint7" in more.method
     with pytest.raises(zveno.ZvenoError, match="samples"):
-        ik.workspace_map(panda, ([0.3, 0.0, 0.3], [0.5, 0.2, 0.5]), 0.1, 2, method="local", samples=4)
+        ik.workspace_map(zveno.load("ur5"), ([0.3, 0.0, 0.3], [0.5, 0.2, 0.5]), 0.1, 2, samples=4)
 
 
 def test_statuses_are_sorted_into_claims():

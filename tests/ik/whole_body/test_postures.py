@@ -28,7 +28,7 @@ def test_postures_reach_poses_and_the_centre_of_mass(body):
     solved = 0
     for q in body.random(20, 3):
         targets, center = asked_at(body, q)
-        answer = body.ik(targets, center_of_mass=center)
+        answer = ik.whole_body(body, targets, center_of_mass=center)
         if answer.status != "solved":
             continue
         solved += 1
@@ -65,11 +65,11 @@ def test_a_tolerance_for_one_target(body):
     targets = targets_at(body, q, FEET + HANDS)
     far = {**targets, HANDS[0]: targets[HANDS[0]].copy()}
     far[HANDS[0]][:3, 3] += 0.002  # both feet and the other hand stay as they are
-    loose = body.ik(far, tolerance={HANDS[0]: (0.5, 4.0)})
+    loose = ik.whole_body(body, far, tolerance={HANDS[0]: (0.5, 4.0)})
     assert loose.status == "solved"
     assert all(max(loose.misses[name]) <= REACHED for name in far if name != HANDS[0])
     with pytest.raises(zveno.ZvenoError, match="tail"):
-        body.ik(targets, tolerance={"tail": (1.0, 1.0)})
+        ik.whole_body(body, targets, tolerance={"tail": (1.0, 1.0)})
 
 
 def test_several_distinct_postures(body):
@@ -86,7 +86,7 @@ def test_every_kind_of_target(body):
     q = body.random((), 5)
     T = body.frame_poses(q, frames=[*FEET, *HANDS])
     targets = {FEET[0]: T[0], FEET[1]: (T[1][:3, 3], T[1][:3, 2]), HANDS[0]: T[2][:3, :3]}
-    answer = body.ik(targets)
+    answer = ik.whole_body(body, targets)
     assert answer.status == "solved"
     left, right, hand = body.frame_poses(answer.q[0], frames=[*FEET, *HANDS])
     assert abs(left - T[0]).max() < 1e-5
@@ -99,7 +99,7 @@ def test_following_takes_a_few_steps_from_the_last_posture(body):
     q = body.random((), 2)
     targets, center = asked_at(body, q)
     near = body.mechanism.integrate(q, 0.01 * np.ones(body.n_v))
-    answer = body.ik(targets, center_of_mass=center, start=near)
+    answer = ik.whole_body(body, targets, center_of_mass=center, q0=near)
     assert answer.starts == 1
     assert abs(body.difference(near, answer.q[0])).max() < 0.1
 
@@ -108,7 +108,7 @@ def test_out_of_reach_is_undecided_and_says_what_misses(body):
     targets = targets_at(body, body.random((), 1), FEET)
     targets[FEET[1]] = targets[FEET[1]].copy()
     targets[FEET[1]][:3, 3] = targets[FEET[0]][:3, 3] + [0.0, 3.0, 0.0]
-    answer = body.ik(targets)
+    answer = ik.whole_body(body, targets)
     assert answer.status == "undecided"
     assert answer.count == 0
     assert answer.worst in FEET
@@ -120,11 +120,11 @@ def test_out_of_reach_is_undecided_and_says_what_misses(body):
 def test_limits_and_clearance_are_kept(body):
     q = body.random((), 4)
     targets = {name: T[:3, 3] for name, T in targets_at(body, q, FEET).items()}
-    low = body.ik(targets, limits={"left_leg2": (0.2, 0.5)})
+    low = ik.whole_body(body, targets, limits={"left_leg2": (0.2, 0.5)})
     assert low.status == "solved"
     assert (low.q[:, body.mechanism.q_slices["left_leg2"]] >= 0.2).all()
     assert (low.q[:, body.mechanism.q_slices["left_leg2"]] <= 0.5).all()
-    nothing = body.ik(targets, accept=lambda q: np.zeros(len(q), dtype=bool))
+    nothing = ik.whole_body(body, targets, where=lambda q: np.zeros(len(q), dtype=bool))
     assert nothing.status == "rejected"
     assert nothing.count == 0
 
@@ -158,25 +158,23 @@ def test_bad_input_is_refused_with_one_clear_error(body):
     bad[0, 3] = np.nan
     massless = zveno.load("Rz(q1) Tx(1) Rz(q2) Tx(1)")
     cases = [
-        (lambda: body.ik({}), "nothing to do"),
-        (lambda: body.ik({"tail": T}), "tail"),
-        (lambda: body.ik({FEET[0]: bad}), "NaN"),
-        (lambda: body.ik({FEET[0]: np.zeros(5)}), "shape"),
-        (lambda: body.ik({FEET[0]: 2 * T}), "rigid"),
-        (lambda: body.ik({FEET[0]: T}, limits={"arm0": (1.0, -1.0)}), "limits are empty"),
-        (lambda: body.ik({FEET[0]: T}, center_of_mass=[np.nan, 0, 0]), "NaN"),
-        (lambda: body.ik({FEET[0]: T}, tolerance=(0.0, 1.0)), "tolerance"),
-        (lambda: body.ik({FEET[0]: T}, frame="trunk"), "frame"),
-        (lambda: body.ik({"trunk": T}, center_of_mass=[0, 0]), "numbers"),
-        (lambda: body.ik(T, "trunk", center_of_mass=[0, 0, 0]), "center_of_mass"),
+        (lambda: ik.whole_body(body, {}), "nothing to do"),
+        (lambda: ik.whole_body(body, {"tail": T}), "tail"),
+        (lambda: ik.whole_body(body, {FEET[0]: bad}), "NaN"),
+        (lambda: ik.whole_body(body, {FEET[0]: np.zeros(5)}), "shape"),
+        (lambda: ik.whole_body(body, {FEET[0]: 2 * T}), "rigid"),
+        (lambda: ik.whole_body(body, {FEET[0]: T}, limits={"arm0": (1.0, -1.0)}), "limits are empty"),
+        (lambda: ik.whole_body(body, {FEET[0]: T}, center_of_mass=[np.nan, 0, 0]), "NaN"),
+        (lambda: ik.whole_body(body, {FEET[0]: T}, tolerance=(0.0, 1.0)), "tolerance"),
+        (lambda: ik.whole_body(body, {"trunk": T}, center_of_mass=[0, 0]), "numbers"),
+        (lambda: body.ik({FEET[0]: T}), "whole_body"),
         (lambda: ik.whole_body(body, {FEET[0]: T}, n=0), "n"),
         (lambda: ik.whole_body(body, T), "by|frame"),
-        (lambda: body.ik({FEET[0]: T}, start=2 * body.neutral()), "quaternion"),
-        (lambda: body.ik({FEET[0]: T}, accept=3), "accept"),
-        (lambda: body.ik({FEET[0]: T}, accept=lambda q: True), "accept"),
-        (lambda: body.ik({FEET[0]: T}, accept=zveno.Clearance(ground=np.nan)), "ground"),
-        (lambda: body.ik({FEET[0]: T}, windings=True), "windings"),
-        (lambda: massless.ik({massless.link_names[-1]: T}, center_of_mass=[0, 0, 0]), "no mass"),
+        (lambda: ik.whole_body(body, {FEET[0]: T}, q0=2 * body.neutral()), "quaternion"),
+        (lambda: ik.whole_body(body, {FEET[0]: T}, where=3), "where"),
+        (lambda: ik.whole_body(body, {FEET[0]: T}, where=lambda q: True), "where"),
+        (lambda: ik.whole_body(body, {FEET[0]: T}, where=zveno.Clearance(ground=np.nan)), "ground"),
+        (lambda: ik.whole_body(massless, {massless.link_names[-1]: T}, center_of_mass=[0, 0, 0]), "no mass"),
     ]
     for call, says in cases:
         with pytest.raises(zveno.ZvenoError, match=says):
@@ -189,8 +187,8 @@ def test_frames_of_one_body(body):
     for pair in (("tool", HANDS[0]), ("arm2_link", HANDS[0])):
         a, b = pair
         T = targets_at(tool, tool.neutral(), pair)
-        assert tool.ik(T).status == "solved"
-        assert tool.ik({a: T[a], b: T[b][:3, 3]}).status == "solved"
-        assert tool.ik({a: T[a], b: T[a]}).status == "undecided"
+        assert ik.whole_body(tool, T).status == "solved"
+        assert ik.whole_body(tool, {a: T[a], b: T[b][:3, 3]}).status == "solved"
+        assert ik.whole_body(tool, {a: T[a], b: T[a]}).status == "undecided"
     moved = {a: T[a], b: T[b] @ zveno.transforms.transform(None, [0.0, 0.002, 0.0])}
-    assert tool.ik(moved, tolerance={a: (0.003, 0.01), b: (0.003, 0.01)}).status == "solved"
+    assert ik.whole_body(tool, moved, tolerance={a: (0.003, 0.01), b: (0.003, 0.01)}).status == "solved"

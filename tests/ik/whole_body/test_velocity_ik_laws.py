@@ -74,7 +74,7 @@ def test_an_axis_is_reached_only_where_it_points_along_its_target(name, seed):
     T = robot.forward_kinematics(q, frame=frame)
     for away in (0.0, 1e-13, 1e-9, 1e-6):
         axis = -(np.cos(away) * T[:3, 2] + np.sin(away) * T[:3, 0])
-        postures = robot.ik({frame: (T[:3, 3], axis)}, start=q)
+        postures = ik.whole_body(robot, {frame: (T[:3, 3], axis)}, q0=q)
         reached = robot.forward_kinematics(postures.q, frame=frame)[:, :3, 2] @ axis
         assert (reached > 1 - 1e-9).all()
         assert (postures.status == "solved") == (postures.count > 0)
@@ -88,11 +88,11 @@ def test_a_tool_that_points_the_opposite_way_is_not_solved():
     """Both were solved with residuals below 1e-12: eight configurations of an arm that only points down, and q."""
     scara = zveno.load("scara")
     p = scara.forward_kinematics([0.4, 0.6, 0.1, 0.2], frame="link4")[:3, 3]
-    answer = scara.ik({"link4": (p, (0, 0, 1))})
+    answer = ik.whole_body(scara, {"link4": (p, (0, 0, 1))})
     assert (answer.status, answer.count) == ("undecided", 0)
     puma, q = zveno.load("puma560"), np.radians([20, -40, 30, 10, 60, 0])
     T = puma.forward_kinematics(q, frame="link6")
-    answer = puma.ik({"link6": (T[:3, 3], -T[:3, 2])}, start=q)
+    answer = ik.whole_body(puma, {"link6": (T[:3, 3], -T[:3, 2])}, q0=q)
     reached = puma.forward_kinematics(answer.q, frame="link6")[:, :3, 2] @ -T[:3, 2]
     assert (reached > 1 - 1e-9).all()
     assert (answer.status == "solved") == (answer.count > 0)

@@ -229,6 +229,6 @@ def _plan(
 def _way(robot: RobotFunctions, q: np.ndarray, start: ArrayLike | None) -> np.ndarray:
     if start is None:
         return short_tour(travel_times(robot, q))
-    first = robot.mechanism.checked_q(start, "start")
+    first = robot.mechanism.checked_q(start, "q0")
     D = travel_times(robot, np.concatenate([first[None], q]))
     return short_tour(D, start=0)[1:] - 1

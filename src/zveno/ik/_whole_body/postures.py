@@ -171,10 +171,10 @@ def _rounds(robot: RobotFunctions, tasks: tuple[Task, ...], targets: np.ndarray,
 
 
 def _start(robot: RobotFunctions, start: ArrayLike) -> np.ndarray:
-    first = robot.mechanism.checked_q(start, "start")
+    first = robot.mechanism.checked_q(start, "q0")
     if first.ndim != 1 or not np.isfinite(first).all():
         raise ShapeError("must be one finite configuration", element="q0")
-    refuse_unnormalized(robot.mechanism, first, "start")
+    refuse_unnormalized(robot.mechanism, first, "q0")
     return first
 
 

@@ -23,26 +23,23 @@ from .exact_chain import ExactChain, exact_chain
 from .exact_readings import ElementaryPose, transform_meant
 from .krawczyk import Isolated
 from .routes import Attempt, route_of
-from .within_limits import excess, windings
+from .within_limits import excess, inside_limits
 
 MOST_REASONS = 3
 
 
-def certified_answer(
-    problem: IkProblem, given: Any, every_winding: bool, inputs: Callable[[Targets], str]
-) -> Solutions:
+def certified_answer(problem: IkProblem, given: Any, inputs: Callable[[Targets], str]) -> Solutions:
     """Find all solutions of poses, proved one by one.
 
     Args:
         problem: the chain.
         given: poses as `solve_ik` takes them, or texts of elementary transforms.
-        every_winding: True if solutions that differ by whole turns are listed.
         inputs: hash of the inputs.
     """
     chain = _remembered_chain(problem)
     targets, exact = _targets(problem, given)
     route = route_of(chain)
-    poses = [_judged(chain, route.solve(target), every_winding) for target in exact]
+    poses = [_judged(chain, route.solve(target)) for target in exact]
     answer = assembled(problem, targets, poses, inputs(targets))
     return replace(answer, exact_problem=f"{chain.meaning}; {_meaning_of(given, targets)}")
 
@@ -84,7 +81,7 @@ def _meaning_of(given: Any, targets: Targets) -> str:
     return f"{rotations} and positions as decimals or the floats they are"
 
 
-def _judged(chain: ExactChain, attempt: Attempt, every_winding: bool) -> PoseProof:
+def _judged(chain: ExactChain, attempt: Attempt) -> PoseProof:
     """Check the solutions of one pose against its limits."""
     if attempt.solutions is None:
         reasons = list(dict.fromkeys(attempt.reasons))
@@ -96,13 +93,15 @@ def _judged(chain: ExactChain, attempt: Attempt, every_winding: bool) -> PosePro
     pose = PoseProof(PROVED)
     with attempt.precision():
         for solution in attempt.solutions:
-            for placed in windings(chain, solution, every_winding):
-                x = [float(placed.x[i].mid()) for i in real]
-                off = max(_upper(placed.x[i] - arb(value)) for i, value in zip(real, x, strict=True))
-                pose.x.append(x)
-                pose.radius.append(off)
-                pose.unique.append(_unique(solution, off, len(real)))
-                pose.at_limit.append(placed.at_limit)
+            placed = inside_limits(chain, solution)
+            if placed is None:
+                continue
+            x = [float(placed.x[i].mid()) for i in real]
+            off = max(_upper(placed.x[i] - arb(value)) for i, value in zip(real, x, strict=True))
+            pose.x.append(x)
+            pose.radius.append(off)
+            pose.unique.append(_unique(solution, off, len(real)))
+            pose.at_limit.append(placed.at_limit)
         if not pose.x:
             over = min((excess(chain, solution) for solution in attempt.solutions), key=max)
             pose.code, pose.limit_excess = PROVED_EXCLUDED, [over[i] for i in real]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import product
 from typing import NamedTuple
 
 from flint import arb
@@ -24,23 +23,17 @@ class Placed(NamedTuple):
     """Joints whose balls meet a limit: neither inside nor outside is proved."""
 
 
-def windings(chain: ExactChain, solution: Isolated, every: bool) -> list[Placed]:
-    """Return the solution in the windings that limits allow: none if it is proved outside; one, or every one."""
-    choices = []
+def inside_limits(chain: ExactChain, solution: Isolated) -> Placed | None:
+    """Return the solution in the windings nearest to the middle of the limits; None if it is proved outside."""
+    joints = []
     for k, (ball, kind) in enumerate(zip(solution.enclosure, chain.kinds, strict=True)):
         low, high = (bound_ball(bound) for bound in chain.bounds[k])
-        allowed = [_judged(moved, low, high) for moved in _moved(ball, kind, low, high)]
-        allowed = [choice for choice in allowed if choice is not None]
+        judged = [_judged(moved, low, high) for moved in _moved(ball, kind, low, high)]
+        allowed = [choice for choice in judged if choice is not None]
         if not allowed:
-            return []
-        limited = low is not None and high is not None
-        if not (every and limited):
-            allowed = [_nearest_to_middle(allowed, low, high)]
-        choices.append(allowed)
-    return [
-        Placed([ball for ball, _ in joints], tuple(k for k, (_, touches) in enumerate(joints) if touches))
-        for joints in product(*choices)
-    ]
+            return None
+        joints.append(_nearest_to_middle(allowed, low, high))
+    return Placed([ball for ball, _ in joints], tuple(k for k, (_, touches) in enumerate(joints) if touches))
 
 
 def _moved(ball: arb, kind: str, low: arb | None, high: arb | None) -> list[arb]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,7 @@ from ..ik_problem import IkProblem, problem_of
 from ..parts import SolveCall
 from ..redundant.locked_joints import without_locked
 from ..redundant.sliced_joint import slices_of_sample
+from ..solve import solve_ik
 from .orientations import spread_directions, spread_rotations
 from .pieces import poses_a_piece
 from .results import CELL, WorkspaceMap
@@ -45,14 +47,14 @@ def workspace_map(
     cell: float | None = None,
     orientations: int | ArrayLike = ORIENTATIONS,
     frame: str | None = None,
+    *,
     relative_to: str | None = None,
     limits: Any = True,
     task: Any = "pose",
     method: str = "auto",
-    *,
     samples: int | None = None,
     redundant_joint: str | None = None,
-    held: ArrayLike | None = None,
+    fixed: ArrayLike | Mapping[str, float] | None = None,
     executor: Executor | None = None,
     progress: Progress = None,
 ) -> WorkspaceMap:
@@ -65,24 +67,22 @@ def workspace_map(
             longest side by default.
         orientations: (r, 3, 3) that are tried at every position, or how many, spread evenly over all rotations;
             over directions for the task "position+axis". The task "position" has none.
-        frame, relative_to, limits, task, method, redundant_joint, held: as in `Robot.ik`.
+        frame, relative_to, limits, task, method, redundant_joint, fixed: as in `Robot.ik`.
         samples: of redundant robots, as in `Robot.ik`; a sample where not given, since whole self-motions of seven
             joints take two to ten times as long. Poses that a sample does not reach are undecided.
         executor: workers that share the cells: any `concurrent.futures.Executor`; this process if None. The map has
             the same bits for any.
         progress: True to show a bar, or a function of (done, total).
     """
-    problem = problem_of(robot, frame, relative_to, limits, task, held)
+    problem = problem_of(robot, frame, relative_to, limits, task, fixed)
     if len(problem.task.position) < 3:
         raise ZvenoError("a map of positions needs x, y and z", element="task", remedy='Use "pose" or "position"')
     grid = _grid(problem, box, cell)
     turned = _orientations(problem, orientations)
     sliced = slices_of_sample(without_locked(problem), samples, method)
-    call = SolveCall(
-        robot,
-        (frame, relative_to, limits, task, method),
-        {"samples": sliced, "redundant_joint": redundant_joint, "held": held},
-    )
+    options = {"relative_to": relative_to, "limits": limits, "task": task, "method": method, "fixed": fixed}
+    options |= {"samples": sliced, "redundant_joint": redundant_joint}
+    call = SolveCall(solve_ik, robot, frame, options)
     work = _Cells(call, grid, turned)
     at_once = poses_a_piece(problem, method, grid.size * len(turned))
     pieces = cut(grid.size, max(1, at_once // len(turned)), first=1)

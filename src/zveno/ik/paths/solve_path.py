@@ -61,10 +61,12 @@ def solve_path(
         )
     sampled = slices_of_sample(problem, samples, method)  # will do: the path is made smooth
     where = acceptance(robot, where)
-    solutions = solve_ik(robot, T, frame, relative_to, limits, task, method, samples=sampled, accept=where)
+    options = {"relative_to": relative_to, "limits": limits, "task": task, "method": method}
+    solutions = solve_ik(robot, T, frame, samples=sampled, **options)
+    solutions = solutions if where is None else solutions.where(where)
     layers_q = [solutions.of(k) for k in range(len(T))]
     follower = Follower(robot, problem, T)
-    start = None if q0 is None else follower.of_chain(problem.mechanism.checked_q(q0, "start"))
+    start = None if q0 is None else follower.of_chain(problem.mechanism.checked_q(q0, "q0"))
     branches: tuple[Branch, ...] = ()
     with ProgressBar("following", progress) as advance:
         if problem.redundancy:

@@ -40,7 +40,7 @@ def sampled_answer(
         raise ZvenoError(
             f"method {method!r} is not for {problem.n} coordinates and {problem.task.n_rows} equations",
             element="method",
-            remedy='Use "auto", "scan" or "local"',
+            remedy='Use "auto" or "scan"',
         )
     if slices is None and method == "auto" and problem.kinds == "RRRRRRR":
         choice = importlib.import_module("zveno.ik.redundant.self_motion.choice")
