@@ -43,7 +43,7 @@ diaginertia="5e-5 5e-5 5e-5"/><body pos="-0.05 0 0"><joint axis="0 1 0"/><joint 
 
 
 class Rival:
-    """The same machine in Pinocchio, its loops as points."""
+    """The same machine in Pinocchio, its loops as points or welds."""
 
     def __init__(self, mechanism):
         self.oracle = Oracle(replace(mechanism, loops=(), motors=None, reference=None))
@@ -53,7 +53,7 @@ class Rival:
         for loop in mechanism.loops:
             ends = [model.frames[self.oracle.frames[name]] for name in (loop.frame, loop.other)]
             placed = [part for frame in ends for part in (frame.parentJoint, frame.placement)]
-            kind = pin.ContactType.CONTACT_3D
+            kind = pin.ContactType.CONTACT_3D if len(loop.locked) == 3 else pin.ContactType.CONTACT_6D
             self.constraints.append(pin.RigidConstraintModel(kind, model, *placed, pin.ReferenceFrame.LOCAL))
         for constraint in self.constraints:
             self.datas.append(constraint.createData())

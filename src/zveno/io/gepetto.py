@@ -48,7 +48,9 @@ def _parsed(path: Path) -> dict[str, Any]:
     try:
         import yaml
     except ImportError:
-        raise MissingExtraError("reading .yaml needs PyYAML", file=path, remedy="pip install pyyaml") from None
+        raise MissingExtraError(
+            "reading .yaml needs PyYAML", file=path, remedy="pip install 'zveno[yaml]'"
+        ) from None
     try:
         data = yaml.safe_load(read_text(path, MAX_TEXT_BYTES))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
