@@ -68,7 +68,7 @@ def from_near_start(request: IkRequest, T: np.ndarray, start: Any) -> Solutions 
             break
     if not error < ACCEPTED:
         return None
-    x = x - TURN * chain.turning * np.ceil((x - middle) * (1.0 / TURN) - 0.5)
+    x = x - chain.whole_turns * np.ceil((x - middle) * (1.0 / TURN) - 0.5)
     q, pose = request.problem.to_q(chain.from_units(x)), T.tobytes()
 
     def make(name: str) -> dict[str, Any]:

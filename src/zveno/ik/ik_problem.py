@@ -101,6 +101,11 @@ class IkProblem:
         )
 
     @cached_property
+    def whole_turns(self) -> np.ndarray:
+        """(n,) 2π for coordinates that it brings back to the same pose, 0 for others."""
+        return np.where(self.turning, TURN, 0.0)
+
+    @cached_property
     def has_balls(self) -> bool:
         """True if some angles stand for a quaternion."""
         return any(step.index is None for step in self.steps)
