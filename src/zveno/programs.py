@@ -25,7 +25,7 @@ from .functions import evaluated, function_named, input_shapes
 from .kernels.builder import structured_program
 from .kernels.program import Program
 from .kernels.trace import trace
-from .mechanism import Fixed, Mechanism
+from .mechanism import Mechanism
 
 if TYPE_CHECKING:
     from .kernels.kernel import Kernel
@@ -149,7 +149,7 @@ def _refusal(
         return f"loops over bodies do not take {', '.join(parameters)}"
     if any(joint.mimic is not None for joint in mechanism.joints) or mechanism.transmission is not None:
         return "mimic joints or transmissions couple joints, which a loop over bodies cannot treat"
-    if all(isinstance(joint.type, Fixed) for joint in mechanism.joints):
+    if not mechanism.n_v:
         return "nothing moves"
     bodies = _walked(mechanism, name, options)[0]
     if not bodies.n:

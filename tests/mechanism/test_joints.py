@@ -16,7 +16,8 @@ from zveno.mechanism import (
     Spherical,
     Universal,
 )
-from zveno.spatial.transforms import inverse, is_transform
+from zveno.spatial.rotations import about_axis_by, to_rpy
+from zveno.spatial.transforms import inverse, is_transform, transform
 
 STEP = 1e-30
 N_CASES = 6
@@ -53,6 +54,21 @@ def test_subspace_is_the_derivative_of_motion(kind):
         body = inverse(T) @ rate
         twist = np.concatenate([body[:3, 3], [body[2, 1], body[0, 2], body[1, 0]]])
         assert np.allclose(joint.subspace(q) @ v, twist, atol=1e-14)
+
+
+@every_kind
+def test_steps_in_sequence_are_the_motion(kind):
+    for joint, q, *_ in cases(kind):
+        T = np.eye(4)
+        x = q
+        if joint.n_q != joint.n_v:  # angles about z, y and x for the quaternion
+            roll, pitch, yaw = to_rpy(joint.motion(q)[:3, :3])
+            x = np.concatenate([q[:-4], [yaw, pitch, roll]])
+        for step in joint.steps():
+            angle, slide = {"R": (1.0, 0.0), "P": (0.0, 1.0), "H": (1.0, step.pitch)}[step.kind]
+            value = x[step.coordinate]
+            T = T @ transform(about_axis_by(step.axis, angle * value), slide * value * step.axis)
+        assert np.allclose(T, joint.motion(q), atol=1e-14)
 
 
 @every_kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..mechanism import Joint, Mechanism
+from ..mechanism import Mechanism
 from ..robot_functions import RobotFunctions
 from .ik_problem import IkProblem
 
@@ -69,12 +69,5 @@ def moving_velocities(mechanism: Mechanism, chain: IkProblem) -> tuple[np.ndarra
     """Return places in v of the joints of a chain, and their units in solvers."""
     names = moving_joints(mechanism, chain)
     places = np.concatenate([np.arange(mechanism.n_v)[mechanism.v_slices[name]] for name in names])
-    units = [unit for name in names for unit in _velocity_units(mechanism.joint(name))]
+    units = [unit for name in names for unit in mechanism.joint(name).type.units]
     return places, np.array([chain.length if unit == "m" else 1.0 for unit in units])
-
-
-def _velocity_units(joint: Joint) -> list[str]:
-    kind = joint.type.kind
-    if kind == "spherical":
-        return ["rad"] * 3
-    return ["m"] * 3 + ["rad"] * 3 if kind == "free" else list(joint.type.units)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,8 @@ import numpy as np
 
 from ..errors import ModelError
 from ..kernels.ops import cos, sin
-from ..mechanism import Fixed, Free, Helical, Joint, Mechanism, Planar, Prismatic, Spherical, Universal
+from ..mechanism import Joint, Mechanism
+from ..mechanism.joints.joint_type import Step as Elementary
 from ..spatial.rotations import z_to
 from ..spatial.transforms import inverse, transform
 
@@ -57,10 +59,6 @@ def rate(steps: tuple[Step, ...], step: Step, length: float) -> float:
     """
     unit = length if any(other.kind == "P" and other.coordinate == step.coordinate for other in steps) else 1.0
     return step.factor * unit / (length if step.kind == "P" else 1.0)
-
-
-_Motion = tuple[str, np.ndarray, float, int]
-"""Kind, axis, pitch, and which of the joint's coordinates."""
 
 
 Factor = tuple[np.ndarray, bool]
@@ -156,17 +154,20 @@ class _Walk:
             before, after = after, before
         self.constant(before, inverted=backwards)
         leader = self.mechanism.joint(joint.mimic.joint) if joint.mimic is not None else joint
-        motions = _motions(joint)
+        try:
+            motions = joint.type.steps()
+        except ModelError as error:
+            raise error.located(element=f"joint {joint.name}") from None
         base = self._numbered(leader.name, motions)
         for kind, axis, pitch, which in reversed(motions) if backwards else motions:
             self._step(joint, leader, kind, -axis if backwards else axis, pitch, which, base)
         self.constant(after, inverted=backwards)
 
-    def _numbered(self, leader: str, motions: list[_Motion]) -> dict[int, int]:
+    def _numbered(self, leader: str, motions: Sequence[Elementary]) -> dict[int, int]:
         """Number the coordinates in the joint's own order, in either direction of the walk."""
         return {
             which: self.coordinates.setdefault((leader, which), len(self.coordinates))
-            for which in sorted(motion[3] for motion in motions)
+            for which in sorted(motion.coordinate for motion in motions)
         }
 
     def _step(self, joint: Joint, leader: Joint, kind: str, axis, pitch: float, which: int, base: dict[int, int]):
@@ -177,38 +178,8 @@ class _Walk:
             # A constant turn or slide belongs to the constant transform.
             self.constant(_motion(kind, pitch, offset))
         places = self.mechanism.q_slices[leader.name]
-        quaternion_from = {"spherical": 0, "free": 3}.get(joint.type.kind)
-        index = None if quaternion_from is not None and which >= quaternion_from else places.start + which
+        is_of_quaternion = joint.type.n_q != joint.type.n_v and which >= joint.type.n_q - 4
+        index = None if is_of_quaternion else places.start + which
         self.steps.append(Step(kind, self.T, base[which], factor, pitch, joint.name, index))
         self.T = A.T
         self.factors.append([(A, True)])
-
-
-def _motions(joint: Joint) -> list[_Motion]:
-    """Return a joint's motion as steps about or along axes, in order from the parent to the child."""
-    kind: Any = joint.type
-    x, y, z = np.eye(3)
-    if isinstance(kind, Fixed):
-        return []
-    if isinstance(kind, Prismatic):
-        return [("P", kind.axis, 0.0, 0)]
-    if isinstance(kind, Helical):
-        return [("H" if kind.pitch else "R", kind.axis, kind.pitch, 0)]
-    if isinstance(kind, Universal):
-        return [("R", kind.first, 0.0, 0), ("R", kind.second, 0.0, 1)]
-    if isinstance(kind, Planar):
-        u, v = kind.in_plane.T
-        return [("P", u, 0.0, 0), ("P", v, 0.0, 1), ("R", kind.normal, 0.0, 2)]
-    ball = [("R", z, 0.0), ("R", y, 0.0), ("R", x, 0.0)]
-    if isinstance(kind, Spherical):
-        return [(*turn, k) for k, turn in enumerate(ball)]
-    if isinstance(kind, Free):
-        slides = [("P", axis, 0.0, k) for k, axis in enumerate((x, y, z))]
-        return [*slides, *((*turn, 3 + k) for k, turn in enumerate(ball))]
-    if kind.n_q == 1 and kind.sigma == 1:
-        return [("R", kind.axis, 0.0, 0)]
-    raise ModelError(
-        f"inverse kinematics does not know {kind.kind} joints",
-        element=f"joint {joint.name}",
-        remedy="Lock it with zveno.edit.fix_joints, or choose a frame that it does not move",
-    )

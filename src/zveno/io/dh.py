@@ -333,7 +333,7 @@ class _Reader:
     def _reference(self) -> dict[str, object]:
         """Closed configuration by joint name, in the units of the file."""
         table = self.top.table("reference")
-        lengths = {joint.name for joint in self.joints if joint.type.kind == "prismatic"}
+        lengths = {joint.name for joint in self.joints if joint.type.units == ("m",)}
         return {name: table.quantity(name, "length" if name in lengths else "angle") for name in table.values}
 
 

@@ -420,15 +420,14 @@ def _factors(R: np.ndarray, axes: tuple[str, ...]) -> list[tuple[str, float]]:
 
 def _about_coordinate_axis(joint: Joint) -> tuple[np.ndarray, str, np.ndarray]:
     """Return constant transforms around the joint's motion, and its term with a placeholder for the argument."""
-    letter = {"revolute": "R", "continuous": "R", "prismatic": "T", "helical": "R"}.get(joint.type.kind)
-    if letter is None:
+    if joint.type.n_v != 1:
         raise ModelError(
             f"a {joint.type.kind} joint is not an elementary transform",
             element=f"joint {joint.name}",
             remedy="Only chains of joints with one axis can be written in this form; write URDF instead",
         )
-    parameters = joint.type.parameters()
-    axis, pitch = np.asarray(parameters["axis"]), float(parameters.get("pitch", 0.0))
+    ((kind, axis, pitch, _),) = joint.type.steps()
+    letter = "T" if kind == "P" else "R"
 
     def term(name: str, sign: str) -> str:
         follower = f" T{name}({_number(-pitch if sign else pitch)}*{{0}})" if pitch else ""

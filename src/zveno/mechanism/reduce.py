@@ -15,7 +15,6 @@ from ..spatial import inertia as inertial
 from ..spatial.rotations import z_to
 from ..spatial.transforms import inverse, transform
 from .assemble import assemble
-from .joints import Fixed
 from .mechanism import Mechanism
 from .parts import Frame, Joint
 
@@ -40,7 +39,7 @@ def reduced(mechanism: Mechanism, reframe: bool = True) -> Reduced:
     links, joints = [mechanism.links[0]], []
     for i, f, joint in mechanism.outward():
         parent, T = carriers[f]
-        if isinstance(joint.type, Fixed):
+        if not joint.type.n_v:
             carriers.append((parent, T @ joint.transform(np.zeros(0))))
             merged, link = links[parent], mechanism.links[i]
             total = merged.inertia + inertial.moved(link.inertia, carriers[i][1])
@@ -58,7 +57,7 @@ def reduced(mechanism: Mechanism, reframe: bool = True) -> Reduced:
     frames = []
     for i, joint in enumerate(mechanism.joints, start=1):
         number, T = carriers[i]
-        if isinstance(joint.type, Fixed):
+        if not joint.type.n_v:
             frames.append(Frame(mechanism.link_names[i], links[number].name, T))
     for frame in mechanism.frames:
         number, T = carriers[mechanism.link_number(frame.link)]

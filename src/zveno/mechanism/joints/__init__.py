@@ -6,7 +6,8 @@ frame, fixed on the child. It defines
 - `motion(q)`: (4, 4) transform from the moved to the joint frame;
 - `subspace(q)`: (6, n_v) matrix S; the moved frame's twist relative to the joint frame, in the moved
   frame's axes at its origin, is `[v, w] = S q̇`;
-- `bias(q, v)`: (6,) vector Ṡ q̇, so that the twist's derivative is S q̈ + Ṡ q̇;
+- `subspace_rate(q, v)`: (6, n_v) matrix Ṡ, so that the twist's derivative is S q̈ + Ṡ q̇;
+- `steps()`: the same motion as rotations, translations and screws in sequence, for inverse kinematics;
 - the configuration space of its coordinates: `neutral`, `integrate`, `difference`, `random`, `normalized`.
 
 Coordinates are plain numbers with q̇ = v, except for the unit quaternions of `Spherical` and `Free`,

@@ -11,7 +11,7 @@ from ...errors import ModelError
 from ...spatial import rotations
 from ...spatial.transforms import transform
 from ...spatial.vectors import cross
-from .joint_type import JointType, angular_column, unit_axis
+from .joint_type import JointType, Step, angular_column, unit_axis
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -48,6 +48,10 @@ class Universal(JointType):
         """First column d/dt(R₂ᵀ first) = (R₂ᵀ first × second) q̇₂."""
         turned = angular_column(cross(self._first_moved(q), self.second) * v[1])
         return np.concatenate([turned, np.zeros((6, 1))], axis=1)
+
+    def steps(self) -> tuple[Step, ...]:
+        """Two rotations."""
+        return Step("R", self.first, 0.0, 0), Step("R", self.second, 0.0, 1)
 
     def _first_moved(self, q):
         return rotations.about_axis_by(self.second, q[1]).T @ self.first
@@ -98,6 +102,11 @@ class Planar(JointType):
         turned = [cross(linear[:, k], self.normal) * v[2] for k in range(2)]
         columns = [np.concatenate([column, np.zeros(3)]) for column in turned]
         return np.stack([*columns, np.zeros(6)], axis=1)
+
+    def steps(self) -> tuple[Step, ...]:
+        """Two translations, then the rotation."""
+        x, y = self.in_plane.T
+        return Step("P", x, 0.0, 0), Step("P", y, 0.0, 1), Step("R", self.normal, 0.0, 2)
 
     def parameters(self) -> dict[str, np.ndarray | float]:
         """Normal by name."""

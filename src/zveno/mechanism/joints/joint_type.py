@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +38,22 @@ def unit_axis(axis: ArrayLike, name: str = "axis") -> np.ndarray:
     return direction
 
 
+class Step(NamedTuple):
+    """Elementary motion about or along one axis.
+
+    Attributes:
+        kind: "R" rotation, "P" translation, "H" screw.
+        axis: unit vector in the frame that the previous step moved.
+        pitch: metres per radian, for "H".
+        coordinate: number of the joint's coordinate, or of the angle that stands for a quaternion.
+    """
+
+    kind: str
+    axis: np.ndarray
+    pitch: float
+    coordinate: int
+
+
 @dataclass(frozen=True, eq=False)
 class JointType(ABC):
     """Relative motion that a joint allows."""
@@ -65,6 +81,16 @@ class JointType(ABC):
     def subspace_rate(self, q: Any, v: Any) -> Any:
         """Time derivative Ṡ (6, n_v) at the velocity v, zero unless the subspace depends on q."""
         return np.zeros((6, self.n_v))
+
+    def steps(self) -> tuple[Step, ...]:
+        """Elementary motions in order from the parent to the child; inverse kinematics solves for them.
+
+        Angles about z, y and x stand for a quaternion.
+        """
+        raise ModelError(
+            f"inverse kinematics does not know {self.kind} joints",
+            remedy="Lock it with zveno.edit.fix_joints, or choose a frame that it does not move",
+        )
 
     def neutral(self) -> np.ndarray:
         """Coordinates (n_q,) at which the moved frame coincides with the joint frame."""

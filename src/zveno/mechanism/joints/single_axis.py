@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ...errors import ModelError
 from ...spatial import rotations
 from ...spatial.transforms import transform
-from .joint_type import JointType, angular_column, unit_axis
+from .joint_type import JointType, Step, angular_column, unit_axis
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -31,6 +31,10 @@ class Fixed(JointType):
     def subspace(self, q: Any) -> Any:
         """Empty matrix (6, 0)."""
         return np.zeros((6, 0))
+
+    def steps(self) -> tuple[Step, ...]:
+        """No motion."""
+        return ()
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -66,6 +70,10 @@ class _AboutAxis(_OneAxis):
         """Column [0, axis]."""
         return angular_column(self.axis)
 
+    def steps(self) -> tuple[Step, ...]:
+        """One rotation."""
+        return (Step("R", self.axis, 0.0, 0),)
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Revolute(_AboutAxis):
@@ -97,6 +105,10 @@ class Prismatic(_OneAxis):
         """Column [axis, 0]."""
         return np.concatenate([self.axis, np.zeros(3)])[:, None]
 
+    def steps(self) -> tuple[Step, ...]:
+        """One translation."""
+        return (Step("P", self.axis, 0.0, 0),)
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Helical(_OneAxis):
@@ -119,6 +131,10 @@ class Helical(_OneAxis):
     def subspace(self, q: Any) -> Any:
         """Column [pitch · axis, axis]."""
         return np.concatenate([self.pitch * self.axis, self.axis])[:, None]
+
+    def steps(self) -> tuple[Step, ...]:
+        """One screw."""
+        return (Step("H" if self.pitch else "R", self.axis, self.pitch, 0),)
 
     def parameters(self) -> dict[str, np.ndarray | float]:
         """Axis and pitch by name."""

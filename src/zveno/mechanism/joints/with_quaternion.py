@@ -10,7 +10,7 @@ import numpy as np
 from ...kernels.ops import sqrt
 from ...spatial import rotations, transforms
 from ...spatial.transforms import transform
-from .joint_type import JointType, finite_range
+from .joint_type import JointType, Step, finite_range
 
 NEWTON_STEPS = 8
 """Steps after which an angle is exact: the first guess is within a third, and errors are squared."""
@@ -43,6 +43,11 @@ def _quaternion_tangent(q):
     return np.stack(columns, axis=1)
 
 
+def _ball(first: int) -> tuple[Step, ...]:
+    """Rotations about z, y and x whose angles, numbered from `first`, stand for a quaternion."""
+    return tuple(Step("R", axis, 0.0, first + k) for k, axis in enumerate(np.eye(3)[::-1]))
+
+
 def _unit(quaternion):
     return quaternion / sqrt(quaternion @ quaternion)
 
@@ -64,6 +69,10 @@ class Spherical(JointType):
     def subspace(self, q: Any) -> Any:
         """Matrix [0; 1] (6, 3)."""
         return np.eye(6)[:, 3:]
+
+    def steps(self) -> tuple[Step, ...]:
+        """Angles about z, y and x."""
+        return _ball(0)
 
     def neutral(self) -> np.ndarray:
         """Identity quaternion."""
@@ -111,6 +120,11 @@ class Free(JointType):
     def subspace(self, q: Any) -> Any:
         """Identity matrix: v is the twist."""
         return np.eye(6)
+
+    def steps(self) -> tuple[Step, ...]:
+        """Translations along x, y and z, then angles about z, y and x."""
+        slides = (Step("P", axis, 0.0, k) for k, axis in enumerate(np.eye(3)))
+        return (*slides, *_ball(3))
 
     def neutral(self) -> np.ndarray:
         """Coordinates of the identity transform."""
