@@ -115,3 +115,9 @@ def first_of(names: Iterable[object], most: int = 40) -> str:
     """Format the first `most` names or numbers for a message, with the total count if there are more."""
     names = [str(name) for name in names]
     return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")
+
+
+def refuse_other(value: object, kind: type, element: str, remedy: str) -> None:
+    """Raise an error unless an argument is of the kind that it must be; `remedy` shows one."""
+    if not isinstance(value, kind):
+        raise ZvenoError(f"is {value!r:.80}", element=element, remedy=f"Give {remedy}")

@@ -13,6 +13,7 @@ from .io.results import registered
 from .mechanism import Mechanism
 from .mechanism.joints.joint_type import finite_range
 from .robot_functions import RobotFunctions
+from .spatial.vectors import real_array
 
 Bound = ArrayLike | Mapping[str, float] | None
 """Limit argument: one for all joints, one per joint, or by joint name where it differs from the model's."""
@@ -144,7 +145,7 @@ def bound_of(mechanism: Mechanism, given: Bound, usual: np.ndarray, quantity: st
             bound[mechanism.v_slices[name]] = value
     else:
         try:
-            bound[:] = np.asarray(given, dtype=float)
+            bound[:] = real_array(given)
         except (TypeError, ValueError):
             raise ShapeError(
                 f"does not fit {mechanism.n_v} joints", element=quantity, remedy="Give one number, or one per joint"

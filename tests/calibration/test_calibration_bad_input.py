@@ -324,3 +324,16 @@ def test_what_is_said_beside_a_file_is_not_lost(tmp_path, settings, columns, wor
     file.write_text(template(puma.mechanism, "position", np.zeros((2, 6))).replace(",,,", ",0.1,0.2,0.3"))
     with pytest.raises(ZvenoError, match=words):
         zveno.calibration.read_dataset(file, puma, "position", settings=settings, columns=columns)
+
+
+@pytest.mark.parametrize("model", ["dh", {"parameters": "dh"}, CalibrationModel])
+def test_what_is_no_calibration_model_is_one_error(model):
+    robot = zveno.load("planar2")
+    data = zveno.calibration.simulate_dataset(robot, "position", robot.random(12, 1), rng=1)
+    for call in (
+        lambda: robot.calibrate(data, model=model),
+        lambda: identifiability(robot, "position", model=model),
+        lambda: zveno.calibration.plan_poses(robot, "position", 6, model=model),
+    ):
+        with pytest.raises(zveno.ZvenoError, match=r"model: is .*CalibrationModel\("):
+            call()

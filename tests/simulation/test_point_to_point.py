@@ -9,7 +9,9 @@ from scipy.integrate import cumulative_trapezoid
 import zveno
 from mechanisms import random_mechanism
 from zveno import MotionLimits, simulation
-from zveno.simulation.quickest_motion import quickest
+from zveno.errors import ZvenoError
+from zveno.simulation import DOP853, RK4, TimeStepping
+from zveno.simulation.quickest_motion import point_to_point, quickest
 
 ROUNDING = 1e-9
 """Relative: what is left of limits that are met exactly."""
@@ -165,3 +167,34 @@ def test_ends_that_cannot_be(robot):
         simulation.point_to_point(robot, np.full(6, np.nan), np.zeros(6), MotionLimits(1.0, 1.0))
     with pytest.raises(zveno.errors.ShapeError, match="q1"):
         simulation.point_to_point(robot, np.zeros(6), np.zeros((2, 6)), MotionLimits(1.0, 1.0))
+
+
+def test_ends_outside_the_ranges_are_named():
+    robot = zveno.load("ur5")
+    motion = point_to_point(robot, np.zeros(6), [9.0, 0, 0, 0, 0, 0], zveno.MotionLimits(acceleration=4.0))
+    assert motion.notes == ("q1 is outside the range of shoulder_pan",)
+    assert point_to_point(robot, np.zeros(6), np.ones(6), zveno.MotionLimits(acceleration=4.0)).notes == ()
+
+
+@pytest.mark.parametrize("motion", [None, 4.0, {"acceleration": 4.0}, zveno.MotionLimits])
+def test_what_is_no_motion_limits_is_one_error(motion):
+    robot = zveno.load("ur5")
+    with pytest.raises(ZvenoError, match=r"motion: is .*MotionLimits\(acceleration"):
+        point_to_point(robot, np.zeros(6), np.ones(6), motion)
+    with pytest.raises(ZvenoError, match="motion: is"):
+        zveno.identification.plan_excitation(robot, motion=motion)
+
+
+@pytest.mark.parametrize(
+    "made", [RK4, TimeStepping, DOP853, lambda x: DOP853(max_step=x), lambda x: DOP853(1e-6, x)]
+)
+@pytest.mark.parametrize("setting", ["1", 1j, np.ones(2), -1.0, np.nan])
+def test_settings_of_integrators_that_are_no_numbers_are_one_error(made, setting):
+    with pytest.raises(ZvenoError, match="integrator: "):
+        made(setting)
+
+
+def test_masked_limits_are_refused():
+    limits = zveno.MotionLimits(acceleration=np.ma.masked_array(np.ones(6), [1, 0, 0, 0, 0, 0]))
+    with pytest.raises(ZvenoError, match="acceleration: does not fit"):
+        point_to_point(zveno.load("ur5"), np.zeros(6), np.ones(6), limits)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import ZvenoError
+from ..errors import ZvenoError, refuse_other
 from ..fit.rng import seed_of
 from ..fit.threads import in_one_thread
 from ..fit.triangle import triangle
@@ -26,7 +26,7 @@ from ._postures import imagined
 from .measurements import Measurement
 from .measurements import measurement as named_measurement
 from .measurements._fit_problem import FitProblem
-from .models import CalibrationModel, checked_strategy, column_order, independent_columns, redundant_model
+from .models import REMEDY, CalibrationModel, checked_strategy, column_order, independent_columns, redundant_model
 
 TOLERANCE = 1e-9
 """Share of the largest singular value below which others are zero."""
@@ -135,6 +135,7 @@ def identifiability(
         model: parameters to analyse.
         rng: generator or seed of the random postures.
     """
+    refuse_other(model, CalibrationModel, "model", REMEDY)
     kind = named_measurement(measurement)
     redundant = redundant_model(robot.mechanism, kind.frames, model.terms)
     # Three times as many rows as columns.

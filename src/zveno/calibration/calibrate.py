@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import ZvenoError, unknown_name
+from ..errors import ZvenoError, refuse_other, unknown_name
 from ..fit.rng import seed_of
 from ..fit.threads import in_one_thread
 from ..io.results import hash_of
@@ -30,7 +30,7 @@ from ._fit.tool_moved import find_moved_tool
 from ._output import calibrated_mechanism
 from ._verdict import verdict
 from .measurements.datasets import Dataset, prepared
-from .models import CalibrationModel
+from .models import REMEDY, CalibrationModel
 from .result import Calibration
 
 LOSSES = ("auto", "none")
@@ -55,10 +55,12 @@ def calibrate(
         raise unknown_name("loss", loss, LOSSES)
     if isinstance(prior, str) and prior != "estimated":
         raise unknown_name("prior", prior, ("estimated",))
+    model = CalibrationModel() if model is None else model
+    refuse_other(model, CalibrationModel, "model", REMEDY)
     campaigns, notes = prepared(data, robot.mechanism)
     bar = ProgressBar("calibrating", progress)
     settings = FitSettings(
-        model or CalibrationModel(),
+        model,
         prior,
         bounds,
         loss,

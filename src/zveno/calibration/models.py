@@ -22,6 +22,10 @@ SIX = tuple((kind, axis) for kind in "TR" for axis in range(3))
 """Six terms of a link in the document's order: Tx Ty Tz Rx Ry Rz."""
 
 
+REMEDY = 'zveno.calibration.CalibrationModel("dh")'
+"""Example of a model."""
+
+
 @dataclass(frozen=True)
 class CalibrationModel:
     """Choice of the parameters that may deviate, for fits, plans and `identifiability`.

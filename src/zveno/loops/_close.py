@@ -21,6 +21,7 @@ from ..mechanism.units import velocity_names
 from ..report.description import Description
 from ..report.result import Result
 from ..robot_functions import RobotFunctions
+from ..spatial.vectors import real_array
 from .branch import GAP, closure_kernel, scaled
 from .selection import Selection, driven_entries, selection
 
@@ -138,6 +139,13 @@ _WHY = {
 }
 
 
+def _numbers(given: ArrayLike) -> np.ndarray:
+    try:
+        return real_array(given)
+    except (TypeError, ValueError):
+        raise ShapeError("must be real numbers", element="driven") from None
+
+
 def _targets(
     robot: RobotFunctions, chosen: Selection, driven: ArrayLike | Mapping[str, ArrayLike]
 ) -> tuple[tuple[str, ...], np.ndarray]:
@@ -147,10 +155,10 @@ def _targets(
             if name not in names:
                 raise unknown_name("driven coordinate", name, names)
         start = dict(zip(names, chosen.q[driven_entries(chosen)], strict=True))
-        columns = [np.asarray(driven.get(name, start[name]), dtype=float) for name in names]
+        columns = [_numbers(driven.get(name, start[name])) for name in names]
         targets = np.stack(np.broadcast_arrays(*columns), axis=-1) if columns else np.zeros(0)
     else:
-        targets = np.asarray(driven, dtype=float)
+        targets = _numbers(driven)
         if targets.ndim == 0 or targets.shape[-1] != len(names):
             raise ShapeError(
                 f"must have {len(names)} numbers in the last axis, got shape {targets.shape}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -82,13 +83,17 @@ class DOP853(Integrator):
     step = 0.0
 
     def __post_init__(self) -> None:
-        if not MIN_RTOL < self.rtol < MAX_RTOL:
+        if not (isinstance(self.rtol, Real) and MIN_RTOL < self.rtol < MAX_RTOL):
             raise ZvenoError(
-                f"rtol is {self.rtol}", element="integrator", remedy="Give a relative tolerance, for example 1e-6"
+                f"rtol is {self.rtol!r:.80}",
+                element="integrator",
+                remedy="Give a relative tolerance, for example 1e-6",
             )
-        if self.atol is not None and not 0.0 <= self.atol < np.inf:
+        if self.atol is not None and not (isinstance(self.atol, Real) and 0.0 <= self.atol < np.inf):
             raise ZvenoError(
-                f"atol is {self.atol}", element="integrator", remedy="Give an absolute tolerance, for example 1e-9"
+                f"atol is {self.atol!r:.80}",
+                element="integrator",
+                remedy="Give an absolute tolerance, for example 1e-9",
             )
         _check_seconds(self.max_step, "max_step", np.inf)
 
@@ -119,8 +124,8 @@ class TimeStepping(Integrator):
 
 
 def _check_seconds(value: float, name: str, largest: float = np.finfo(float).max) -> None:
-    if not 0.0 < value <= largest:
-        raise ZvenoError(f"{name} is {value}", element="integrator", remedy="Give seconds, more than 0")
+    if not (isinstance(value, Real) and 0.0 < value <= largest):
+        raise ZvenoError(f"{name} is {value!r:.80}", element="integrator", remedy="Give seconds, more than 0")
 
 
 def steps_in(duration: float, h: float) -> int:

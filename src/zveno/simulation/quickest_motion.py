@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ShapeError, ZvenoError
+from ..errors import ShapeError, ZvenoError, refuse_other
 from ..io.results import hash_of
 from ..mechanism import Mechanism
 from ..mechanism.loops import for_trees
@@ -16,6 +16,8 @@ from ..motion_limits import MotionLimits, bound_of, model_limits
 from ..robot_functions import RobotFunctions
 from .trajectory import Trajectory
 
+ROUNDING = 1e-9
+"""Excess over a range, rad or m, that counts as within."""
 MAX_SAMPLES = 1_000_000
 """Largest number of samples of a path."""
 
@@ -33,7 +35,8 @@ def point_to_point(
     """Compute the minimum-time motion from rest at q0 to rest at q1; all joints start and end together.
 
     The slowest joint is always at a limit of its velocity, acceleration or jerk; the others move in the same way,
-    slowed down to the same duration. Only these limits are checked; `robot.plot(motion.q)` shows the path.
+    slowed down to the same duration. Only these limits are kept; joints that begin or end outside their ranges are
+    named in `notes`, and `robot.plot(motion.q)` shows the path.
 
     Args:
         robot: the robot.
@@ -43,6 +46,7 @@ def point_to_point(
         rate: minimum sampling rate, Hz.
     """
     mechanism = robot.mechanism
+    refuse_other(motion, MotionLimits, "motion", "zveno.MotionLimits(acceleration=…)")
     q0, q1 = (_checked(mechanism, q, name) for q, name in ((q0, "q0"), (q1, "q1")))
     if not (np.isfinite(rate) and rate > 0.0):
         raise ZvenoError(f"is {rate}", element="rate", remedy="Give samples per second, above zero")
@@ -62,7 +66,8 @@ def point_to_point(
         shares[:, :, slice_] = profile.stretched(t, duration)[:, :, None]
     q = np.array([mechanism.integrate(q0, step) for step in shares[0] * distance])
     q[0], q[-1] = q0, q1  # to the last digit
-    return _trajectory(robot, t, q, shares[1] * distance, shares[2] * distance, motion)
+    made = _trajectory(robot, t, q, shares[1] * distance, shares[2] * distance, motion)
+    return replace(made, notes=_outside(mechanism, q0, "q0") + _outside(mechanism, q1, "q1"))
 
 
 @dataclass(frozen=True)
@@ -179,6 +184,13 @@ def _checked(mechanism: Mechanism, q: ArrayLike, name: str) -> np.ndarray:
     if not np.isfinite(q).all():
         raise ShapeError("is not finite", element=name, remedy="Give numbers")
     return np.array(mechanism.normalized(q), dtype=float)
+
+
+def _outside(mechanism: Mechanism, q: np.ndarray, name: str) -> tuple[str, ...]:
+    """Return a note about the coordinates of q (n_q,) outside their ranges: joints move from end to end."""
+    outside = (q < mechanism.lower - ROUNDING) | (q > mechanism.upper + ROUNDING)
+    names = [mechanism.coordinate_names[k] for k in np.flatnonzero(outside)]
+    return (f"{name} is outside the range of {', '.join(names)}",) if names else ()
 
 
 def _trajectory(

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...clearance import Clearance
-from ...errors import ShapeError, ZvenoError
+from ...errors import ShapeError, ZvenoError, refuse_other
 from ...mechanism import Mechanism
 from ...robot_functions import RobotFunctions
 from ..measurements import Measurement
 from ..measurements import measurement as named_measurement
 from ..measurements.datasets import Dataset
-from ..models import CalibrationModel, independent_columns
+from ..models import REMEDY, CalibrationModel, independent_columns
 from ._criteria import Criterion, named_criterion, reduced
 from ._information import PlannedRows
 from .candidates import Admissible, Visibility
@@ -123,6 +123,7 @@ def plan_problem(
     seed: int = 0,
 ) -> PlanProblem:
     """Build the problem of `plan_poses`; arguments as there."""
+    refuse_other(model, CalibrationModel, "model", REMEDY)
     kind = named_measurement(measurement)
     before, words = measured_before(have, kind, robot.mechanism)
     rows = PlannedRows(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...clearance import Capsules, Clearance
-from ...errors import ModelError, ShapeError, ZvenoError, ZvenoWarning, unknown_name
+from ...errors import ModelError, ShapeError, ZvenoError, ZvenoWarning, refuse_other, unknown_name
 from ...fit.threads import in_one_thread
 from ...io.results import hash_of
 from ...mechanism.base import with_base
@@ -75,6 +75,7 @@ def plan_excitation(
         rng: generator or seed of the random motions.
         progress: whether a bar is shown, or a function of (done, total).
     """
+    refuse_other(motion, MotionLimits, "motion", "zveno.MotionLimits(acceleration=…)")
     part, held, notes = moving_part(robot, fixed)
     bounds, assumed = motion_bounds(part, limits, motion)
     problem = excitation_problem(
