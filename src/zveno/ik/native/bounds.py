@@ -14,9 +14,9 @@ class Bounds(NamedTuple):
 
     Attributes:
         rigid: largest deviation of a pose from a rigid transform.
-        real, absent: margins above which a branch exists if its row is certified, and below which it certainly does
-            not: roots of order four move by the root of what rounding moves double ones by.
-        reached, missed: squared errors below which a branch certainly reaches the pose, and above which not.
+        absent: margin below which a branch certainly does not exist: roots of order four move by the root of what
+            rounding moves double ones by. Others exist if their row is certified.
+        missed: squared error above which a branch certainly does not reach the pose.
         meeting: gaps from which on branches do not meet, and squared sines from which on no axes line up.
         closed: error of a pose from which on another step of Newton's is made.
         sharp: error of a pose up to which coordinates are as exact as can be.
@@ -29,9 +29,7 @@ class Bounds(NamedTuple):
     """
 
     rigid: float
-    real: float
     absent: float
-    reached: float
     missed: float
     meeting: float
     closed: float
@@ -46,9 +44,7 @@ class Bounds(NamedTuple):
 
 DOUBLE = Bounds(
     rigid=RIGID,
-    real=1e-12,
     absent=-2.0 * EDGE,
-    reached=1e-4 * REACHED,
     missed=1e6 * REACHED,
     meeting=1e-13,
     closed=2e-14,
@@ -63,9 +59,7 @@ DOUBLE = Bounds(
 """For `double`."""
 SINGLE = Bounds(
     rigid=1e-5,
-    real=1e-5,
     absent=-1e-5,
-    reached=1e-9,
     missed=1e-5,
     meeting=1e-5,
     closed=4e-6,

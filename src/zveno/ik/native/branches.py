@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...kernels.ops import less, less_equal, logical_and, logical_or
+from ...kernels.ops import less, less_equal, logical_and
 from .._judge import N_KNOWN
 from ..closed_form.revolute_arms import OneBranch
 from ..six_revolute.equations import product
@@ -29,20 +29,19 @@ def seen_from_arm(kind: ArmClass, row: Any, T: Any) -> Any:
 
 
 def branch(kind: ArmClass, row: Any, signs: Any, displacement: Any) -> Any:
-    """Return coordinates of one branch; flags that it exists, that this is certain, and that it must be
+    """Return coordinates of one branch; flags that it may exist, that it meets no other, and that it must be
     evaluated; and its evaluation until then."""
     arm, D = kind.numbers(row), displacement.reshape(3, 4)
     options = dict(kind.options)
     q, margin, gap, *more = kind.function(
         arm.h, arm.a, arm.e, D[:, :3], D[:, 3], **options, choose=OneBranch(signs)
     )
-    exists, absent = less(kind.bounds.real, margin[0]), less(margin[0], kind.bounds.absent)
+    exists = less_equal(kind.bounds.absent, margin[0])
     if kind.tells_error:
         # An arm of few joints reaches a pose by some branches only.
         size = 1.0 + D[:, 3] @ D[:, 3] + (arm.a * arm.a).sum()
-        exists = logical_and(exists, less(more[0][0], kind.bounds.reached * size))
-        absent = logical_or(absent, less(kind.bounds.missed * size, more[0][0]))
-    clear = logical_and(logical_or(exists, absent), less(kind.bounds.meeting, gap[0]))
+        exists = logical_and(exists, less_equal(more[0][0], kind.bounds.missed * size))
+    clear = less(kind.bounds.meeting, gap[0])
     for sine in more if kind.tells_sines else ():
         clear = logical_and(clear, less(kind.bounds.meeting, sine[0]))
     x = q[0][::-1] if kind.backwards else q[0]

@@ -37,7 +37,7 @@ MOST_STEPS = 6
 MOST_ZEROS = 4
 """Maximum number of zeros of a trigonometric polynomial of degree two."""
 CLEAR = 1e-6
-"""Margin of a wrist from which on its branches exist beyond doubt: zeros are known to `search.SETTLED`."""
+"""Margin of a wrist below minus which it has no branches beyond doubt: zeros are known to `search.SETTLED`."""
 N_TOLD = 3
 """Numbers that tell of a candidate whether it exists, whether that is clear, and whether it is at infinity."""
 
@@ -126,17 +126,16 @@ def at_zero(kind: PointsClass, row: Any, goal: Any, turn: Any, zero: Any) -> Any
     points, margins = candidates_at(arm.h, arm.a, arm.start, goal, cs, kinds=kind.region, special=kind.special)
     rows, told = [], []
     for point, margin in list(zip(points, margins, strict=True))[: 2 if kind.special else 1]:
-        exists, absent = less(kind.bounds.real, margin), less(margin, kind.bounds.absent)
-        at_infinity, clear = 0.0, logical_or(exists, absent)
+        exists = less_equal(kind.bounds.absent, margin)
+        at_infinity, clear = 0.0, 1.0
         if kind.region[2] == "P":
             far = absolute(point[2])
-            at_infinity, clear = less(2.0 * FURTHEST, far), logical_and(clear, less(far, 0.5 * FURTHEST))
+            at_infinity, clear = less(2.0 * FURTHEST, far), less(far, 0.5 * FURTHEST)
         angles: Any = [[]]
         if kind.has_wrist:
             angles, wrist_margin, gap = wrist(arm.axes, arm.across, point, turn.reshape(3, 3), kinds=kind.region)
-            there = logical_and(less(CLEAR, absolute(wrist_margin)), less(kind.bounds.meeting, gap))
-            clear = logical_and(clear, logical_or(absent, there))
-            exists = logical_and(exists, less(0.0, wrist_margin))
+            clear = logical_and(clear, logical_or(logical_not(exists), less(kind.bounds.meeting, gap)))
+            exists = logical_and(exists, less_equal(-CLEAR, wrist_margin))
         rows += [[*(point * arm.units), *both] for both in angles]
         told += [[exists, clear, at_infinity]] * len(angles)
     return np.array(rows), np.array(told)
