@@ -89,7 +89,13 @@ LONG = {"calibrate_an_arm.md", "identify_an_arm.md", "solve_poses.md", "whole_bo
 """Pages in the tier `attack`: about ten seconds or more."""
 SLOW = {
     *("command_line.md", "dynamics.md", "excitation.md", "executors.md", "gallery.md", "identification.md"),
-    *("plans.md", "bring_your_own_format.md", "run_on_a_controller.md", "stand_and_fall.md"),
+    *(
+        "plans.md",
+        "bring_your_own_format.md",
+        "run_on_a_controller.md",
+        "stand_and_fall.md",
+        "parallel_machines.md",
+    ),
 }
 """Pages in the tier `laws`: more than two seconds."""
 

@@ -8,7 +8,7 @@ element is fixed to a link and given in its axes.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, ClassVar
 
 import numpy as np
@@ -99,9 +99,8 @@ def skeleton(mechanism: Mechanism) -> Skeleton:
         if body.parent not in skipped:
             drawn.bars.extend(_rod(body, 0.7 * radius, _SMALL * size))
         carried = [_radius(reach[j], size) for j in shown if bodies[j].parent == k]
-        carried = carried if len(carried) == len(ends[k]) else []
         for j, end in enumerate(ends[k]):
-            end_radius = carried[j] if carried else 0.8 * radius
+            end_radius = carried[j] if j < len(carried) else 0.8 * radius
             corners = _route(body.anchor, end, along if len(ends[k]) == 1 else None, _SMALL * size)
             drawn.bars.extend(_taper_bars(body.links[0], corners, radius, end_radius))
         if body.joint is not None and body.parent not in skipped:
@@ -153,18 +152,20 @@ def _extended_configuration(mechanism: Mechanism) -> np.ndarray:
 
 
 def _ends(mechanism: Mechanism, T: list, bodies: list[Body], k: int) -> list[np.ndarray]:
-    """End points of the bars of body k: the joints it carries, or else its frames."""
-    carried = [body.T_world_joint[:3, 3] for body in bodies if body.parent == k]
-    if carried or k == 0:
-        return carried
+    """End points of the bars of body k: the joints it carries, then ends of closed loops; or else its frames."""
     held = bodies[k].links
     names = {mechanism.links[i].name for i in held}
+    loops = [mechanism.frame(name) for loop in mechanism.loops for name in (loop.frame, loop.other)]
+    closing = [(T[mechanism.link_number(f.link)] @ f.T_link_frame)[:3, 3] for f in loops if f.link in names]
+    carried = [body.T_world_joint[:3, 3] for body in bodies if body.parent == k]
+    if carried or k == 0:
+        return carried + (closing if k else [])
     ends = [
         (T[mechanism.link_number(frame.link)] @ frame.T_link_frame)[:3, 3]
         for frame in mechanism.frames
         if frame.link in names
     ]
-    ends += [T[i][:3, 3] for i in held if i == held[0] or mechanism.links[i].inertia.any()]
+    ends += [T[i][:3, 3] for i in held if i == held[0] or closing or mechanism.links[i].inertia.any()]
     if max(np.linalg.norm(end - bodies[k].anchor) for end in ends) > 1e-6:
         return ends
     # The body has no end point: twice the distance to its centre of mass is about its length.
@@ -179,8 +180,7 @@ def _reaches(bodies: list[Body], ends: dict[int, list[np.ndarray]]) -> dict[int,
     for k in reversed(ends):
         lengths = [float(np.linalg.norm(end - bodies[k].anchor)) for end in ends[k]]
         beyond = [reach[j] for j, body in enumerate(bodies) if body.parent == k]
-        if beyond:
-            lengths = [length + more for length, more in zip(lengths, beyond, strict=True)]
+        lengths = [length + more for length, more in zip_longest(lengths, beyond, fillvalue=0.0)]
         slide = bodies[k].anchor - bodies[k].T_world_joint[:3, 3] if bodies[k].parent in ends else np.zeros(3)
         reach[k] = max(lengths, default=0.0) + float(np.linalg.norm(slide))
     return reach
