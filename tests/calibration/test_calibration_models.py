@@ -124,3 +124,10 @@ def test_joint_terms_are_printed_where_they_are_kept():
     model = redundant_model(robot.mechanism, None, ["gear", "eccentricity"])
     assert "Rz(q3; K Es Ec) " in model.text()
     assert "Rz(q3)° " in model.text(["Txo"])
+
+
+def test_one_fixed_name_is_a_name_and_not_its_letters():
+    model = redundant_model(zveno.load("puma560").mechanism, None, ())
+    alone = CalibrationModel(fixed="Tx1").choose(model)
+    assert alone == CalibrationModel(fixed=["Tx1"]).choose(model)
+    assert "Tx1" not in alone

@@ -44,7 +44,7 @@ class CalibrationModel:
     parameters: str | Sequence[str] = "all"
     joint_terms: Sequence[str] | None = None
     strategy: str | None = None
-    fixed: Sequence[str] = ()
+    fixed: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.joint_terms, str):
@@ -61,7 +61,7 @@ class CalibrationModel:
         """Return the parameters that may deviate: "all", or names."""
         if self.parameters == "all" and not len(self.fixed):
             return "all"
-        gone = set(model.choose(list(self.fixed))) if len(self.fixed) else set()
+        gone = set(model.choose(self.fixed)) if len(self.fixed) else set()
         chosen = [name for name in model.choose(self.parameters) if name not in gone]
         if not chosen:
             raise ZvenoError("no parameter is left to be estimated", remedy="Fix fewer, or choose another class")

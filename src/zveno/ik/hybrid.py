@@ -17,6 +17,7 @@ import numpy as np
 
 from ..algorithms.loop_rows import row_names
 from ..errors import ZvenoError
+from ..fit.gauss_newton import damped_steps
 from ..io.results import hash_of
 from ..loops._modes import distinct, random_starts
 from ..loops.blocks import Edge, Unsolved, all_states
@@ -291,15 +292,13 @@ class Hybrid:
 
     def reached(self, q: np.ndarray, T: np.ndarray) -> np.ndarray:
         """Return the configurations that damped Gauss–Newton steps from starts (s, n_q) reach, at a pose (4, 4)."""
-        targets, n = np.broadcast_to(T, (len(q), 4, 4)), len(self.columns)
+        targets = np.broadcast_to(T, (len(q), 4, 4))
         for _ in range(ITERATIONS):
             e, A = self.equations(q, targets, whole=True)
             squared = (e * e).sum(axis=1)
             if (squared < SMALL).all() or time_is_over():
                 break
-            At = np.swapaxes(A, 1, 2)
-            damping = (1e-2 * np.minimum(squared, 1.0) + 1e-13)[:, None, None] * np.eye(n)
-            change = -np.linalg.solve(At @ A + damping, At @ e[..., None])[..., 0]
+            change = -damped_steps(A, e, 1e-2 * np.minimum(squared, 1.0) + 1e-13)
             longest = abs(change).max(axis=1, initial=0.0)
             q = self.moved(q, change * (0.5 / np.maximum(longest, 0.5))[:, None])
         e, _ = self.equations(q, targets, whole=True)

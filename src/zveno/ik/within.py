@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ZvenoError
+from ..fit.gauss_newton import damped_steps
 from ..kernels.compile import compiled
 from ._rows import blank, distinct, empty_draft
 from .clock import OVER, time_is_over
@@ -137,9 +138,7 @@ def _descended(
     r, J = _residual(problem, target, tool, tolerance, firmness, x)
     best = np.sum(r**2, axis=1)
     for _ in range(ITERATIONS):
-        A = np.einsum("smi,smj->sij", J, J) + damping[:, None, None] * np.eye(problem.n)
-        step = np.linalg.solve(A, np.einsum("smi,sm->si", J, r)[..., None])[..., 0]
-        candidate = np.clip(x - step, *problem.box)
+        candidate = np.clip(x - damped_steps(J, r, damping), *problem.box)
         if np.max(np.abs(candidate - x), initial=0.0) < 1e-10 or time_is_over():
             break
         r_new, J_new = _residual(problem, target, tool, tolerance, firmness, candidate)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...fit.gauss_newton import damped_steps
 from ...mechanism import Mechanism
 from .._closing import closed_postures
 from .._loads import holding_torques
@@ -63,9 +64,7 @@ def into_contact(
             slope, r, waiting = (by_T @ by_joints)[~touching], r[~touching], waiting[~touching]
             if not len(waiting):
                 return q, np.ones(len(q), dtype=bool)
-            damping = 1e-3 * np.linalg.norm(r, axis=1)[:, None, None] * length * np.eye(r.shape[1])
-            step = np.linalg.solve(slope @ np.swapaxes(slope, 1, 2) + damping, -r[..., None])
-            dq = (np.swapaxes(slope, 1, 2) @ step)[..., 0]
+            dq = -damped_steps(slope, r, 1e-3 * np.linalg.norm(r, axis=1) * length)
             shorter = np.maximum(1.0, abs(dq).max(axis=1, keepdims=True) / 0.5)
             q[waiting] = _integrated(problem.model.mechanism, q[waiting], dq / shorter)
             q[waiting], _ = closed_postures(problem.model.mechanism, q[waiting])

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...fit.gauss_newton import damped_steps
 from ...mechanism.unit_quaternions import ball_angle, limited_balls
 from ...robot_functions import RobotFunctions
 from ...spatial import transforms
@@ -145,7 +146,7 @@ class Follower:
             if not len(left):
                 break
             damping = LEAST_DAMPING + DAMPING * off[going]
-            q[left] = self.moved(q[left], -damped(J[going], e[going], damping[:, None, None]))
+            q[left] = self.moved(q[left], -damped_steps(J[going], e[going], damping))
         return q, squared
 
     def advance(self, k: np.ndarray, states: np.ndarray, towards: np.ndarray | None = None) -> Advance:
@@ -206,9 +207,9 @@ class Follower:
         with np.errstate(all="ignore"):  # a row that diverges does not concern the others
             e, J = self.error(x, T)
             if wanted is None or J.shape[1] >= J.shape[2]:
-                ahead = -damped(J, e, LEAST_DAMPING)
+                ahead = -damped_steps(J, e, LEAST_DAMPING)
             else:
-                ahead = wanted - damped(J, e + (J @ wanted[..., None])[..., 0], LEAST_DAMPING)
+                ahead = wanted - damped_steps(J, e + (J @ wanted[..., None])[..., 0], LEAST_DAMPING)
             predicted = self.moved(x, ahead)
             corrected, squared = self.corrected(predicted, T)
             size = np.max(np.abs(self.difference(corrected, x)), axis=1, initial=0.0)
@@ -241,15 +242,6 @@ class Follower:
     def least_singular(self, k: int, states: np.ndarray) -> np.ndarray:
         """Return the smallest singular values (s,) of J at pose k, lengths relative to the arm's."""
         return np.linalg.svd(self.error(states, self.T[k])[1], compute_uv=False)[:, -1]
-
-
-def damped(J: np.ndarray, e: np.ndarray, damping: np.ndarray | float) -> np.ndarray:
-    """Return the damped least-squares solutions (s, m) of J δ = e, J (s, r, m)."""
-    Jt = np.swapaxes(J, 1, 2)
-    wide = J.shape[1] <= J.shape[2]
-    A, b = (J @ Jt, e[..., None]) if wide else (Jt @ J, Jt @ e[..., None])
-    y = np.linalg.solve(A + damping * np.eye(A.shape[1]), b)
-    return (Jt @ y if wide else y)[..., 0]
 
 
 def extremes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
