@@ -49,6 +49,31 @@ def carried_four_bar(seed: int, locked="point") -> tuple[zveno.Robot, np.ndarray
     return robot, q
 
 
+def welded_four_bar(seed: int, locked="weld") -> tuple[zveno.Robot, np.ndarray]:
+    """A four-bar of five links in one chain on a carrier, whose last link is closed on the carrier."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.uniform(0.1, 0.6, 3)
+    angles = rng.uniform(0.3, 2.8, 3) * rng.choice([-1, 1], 3)
+    pivot = (lengths * np.exp(1j * np.cumsum(angles))).sum()
+    names = ("crank", "coupler", "rocker", "foot")
+    placement = transform(exp(rng.normal(size=3)), rng.normal(size=3))
+    kind = random_joint_type(rng, CARRIERS[seed % len(CARRIERS)])
+    joints = [Joint("carrier", "ground", "carrier", kind)]
+    links = [Link("ground"), Link("carrier", random_inertia(rng))]
+    for k, name in enumerate(names):
+        step = placement if not k else transform(None, [lengths[k - 1], 0, 0])
+        joints.append(Joint(name, ("carrier", *names)[k], name, Revolute(), step))
+        links.append(Link(name, bar(rng, 0.3)))
+    tilt = transform(exp(rng.normal(size=3))) if locked == "weld" else np.eye(4)
+    on_plane = placement @ transform(None, [pivot.real, pivot.imag, 0])
+    frames = [Frame("end", "foot", tilt), Frame("pivot", "carrier", on_plane @ tilt)]
+    robot = zveno.Robot(assemble("four_bar", links, joints, frames, loops=[Loop("end", "pivot", locked)]))
+    q = robot.mechanism.random(rng)
+    for name, angle in zip(names, (*angles, -angles.sum()), strict=True):
+        q[robot.mechanism.q_slices[name]] = angle
+    return robot, q
+
+
 SPECIAL = ("parallelogram", "antiparallelogram", "kite", "folding")
 
 

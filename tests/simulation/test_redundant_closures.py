@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from plane_loops import carried_four_bar
+from plane_loops import carried_four_bar, welded_four_bar
 
 from mechanisms import relative_error
 from tiers import few
@@ -63,6 +63,22 @@ def test_redundant_closures_give_the_accelerations_of_independent_ones(seed):
         assert again.gap > 1e5
         rows = evaluate_constraints(carried_four_bar(seed, locked)[0], q, v, [])
         assert abs(rows.J @ again.a + rows.bias).max() < SAME * max(1, abs(rows.bias).max())
+
+
+@pytest.mark.parametrize("seed", few(range(14), 3))
+def test_a_weld_has_independent_rows_at_any_attitude(seed):
+    """Its orientation counts in the axes of `other`: on a carrier, the same rows stay redundant."""
+    robot, q = welded_four_bar(seed, ("x", "y", "rz"))
+    v, tau = closed_state(robot, q, seed)
+    right = constrained_dynamics(robot, q, v, tau, [])
+    assert right.status == "solved"
+    welded = welded_four_bar(seed)[0]
+    again = constrained_dynamics(welded, q, v, tau, [])
+    assert relative_error(again.a, right.a) < SAME
+    assert (again.status, again.reason) == ("redundant", "Loop(end, pivot)")
+    assert again.gap > 1e5
+    slopes = constrained_dynamics_derivatives(welded, q, v, tau, [])
+    assert relative_error(slopes.da_dq, constrained_dynamics_derivatives(robot, q, v, tau, []).da_dq) < SAME
 
 
 def test_in_world_axes_too():

@@ -169,7 +169,7 @@ def closing(A: Placed, B: Placed, locked: Sequence[str], n_v: int) -> Rows:
     parts = [along(A, B, axes["xyz".index(name)]) for name in ("x", "y", "z") if name in locked]
     turns = ["xyz".index(name[1]) for name in ("rx", "ry", "rz") if name in locked]
     if len(turns) == 3:
-        parts.append(same_attitude(A, B))
+        parts.append(_seen_from(B, same_attitude(A, B), A))
     elif len(turns) == 2:
         (free,) = {0, 1, 2} - set(turns)
         parts += [perpendicular(A, axes[k], B, axes[free]) for k in turns]
@@ -177,6 +177,12 @@ def closing(A: Placed, B: Placed, locked: Sequence[str], n_v: int) -> Rows:
         k = turns[0]
         parts.append(perpendicular(A, axes[(k + 2) % 3], B, axes[(k + 1) % 3]))
     return stacked(parts, n_v)
+
+
+def _seen_from(B: Placed, rows: Rows, A: Placed) -> Rows:
+    """Return rows of `same_attitude` in B's axes, in which a loop that is carried elsewhere has the same rows."""
+    turned = cross(B.motion.w, A.motion.w - B.motion.w)
+    return Rows(B.R.T @ rows.value, B.R.T @ rows.J, B.R.T @ rows.rate, B.R.T @ (rows.bias - turned))
 
 
 def distance(A: Placed, B: Placed, length: Any) -> Rows:

@@ -49,8 +49,6 @@ def slices(sizes: list[int]) -> tuple[slice, ...]:
 
 # --- components
 
-TURNS = ("rx", "ry", "rz")
-
 
 @dataclass(frozen=True, eq=False)
 class Layout:
@@ -129,9 +127,6 @@ class Layout:
             checked = set(selection(self.mechanism).checked.tolist())
         except ModelError:  # they do not close at the reference; a given state may
             return tuple(range(self.n_rows))
-        for loop, rows in zip(loops, self.row_slices, strict=False):
-            if set(TURNS) <= set(loop.locked) and checked & set(range(*rows.indices(self.n_rows))):
-                return tuple(range(self.n_rows))  # rows of an orientation have other axes in the selection
         return tuple(row for row in range(self.n_rows) if row not in checked)
 
     @cached_property

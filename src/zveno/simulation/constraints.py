@@ -172,7 +172,7 @@ class Weld(_Placement):
 class LoopClosure(_Placement):
     """Constraint of a `Loop`: the directions `locked` are removed, in B's axes.
 
-    The reaction along "x", "y" and "z" is the force on A.
+    The reaction along "x", "y" and "z" is the force on A, and of a locked orientation the moment, in B's axes.
     """
 
     locked: tuple[str, ...] = DIRECTIONS
