@@ -50,6 +50,11 @@ WITH_EMPTY_NAMES = {"ik"}
 """Packages that still have such variables. The list only shrinks."""
 
 
+ERRORS = {"ZvenoError", "ModelError", "ShapeError", "UnknownNameError", "MissingExtraError"}
+WITHOUT_REMEDY = {"ik", "kernels"}
+"""Packages whose errors are not checked; those of kernels are about programs that zveno writes itself."""
+
+
 def functions() -> dict[str, inspect.Signature]:
     found = {}
     jobs = (zveno.ik, zveno.simulation, zveno.calibration, zveno.identification, zveno.walking)
@@ -148,3 +153,24 @@ def test_variables_say_what_they_hold():
                     wrong.setdefault(package, []).append(f"{place}:{node.lineno}: {name}")
     assert {package: places for package, places in wrong.items() if package not in WITH_EMPTY_NAMES} == {}
     assert wrong.keys() >= WITH_EMPTY_NAMES, "remove packages that are clean now from WITH_EMPTY_NAMES"
+
+
+def test_errors_say_what_would_work():
+    """Every error has a remedy, or states the requirement in the words "must be"; errors passed on keep theirs."""
+    wrong, n = [], 0
+    for path in sorted(SOURCE.rglob("*.py")):
+        place = path.relative_to(SOURCE)
+        if place.parts[0] in WITHOUT_REMEDY:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Raise(exc=ast.Call(func=ast.Name(id=name), args=[problem, *_], keywords=keywords)) if (
+                    name in ERRORS
+                ):
+                    n += 1
+                    text = ast.unparse(problem)
+                    literal = isinstance(problem, ast.Constant | ast.JoinedStr | ast.IfExp)
+                    if literal and "must" not in text and not {"remedy", None} & {word.arg for word in keywords}:
+                        wrong.append(f"{place}:{node.lineno}: {text[:80]}")
+    assert n > 500
+    assert wrong == []

@@ -205,7 +205,11 @@ class ClosedRobot(FunctionMethods):
 
         names = EXPORTED_BY_DEFAULT if functions is None else functions
         if not names or steps < 0:
-            raise ModelError("needs functions to export, and steps of zero or more", element=self.name)
+            raise ModelError(
+                "needs functions to export, and steps of zero or more",
+                element=self.name,
+                remedy="Name functions, or give n_steps = 0 or more",
+            )
         self._check_inputs(inputs)
         programs = [self._exported(name, frame, inputs, steps) for name in dict.fromkeys(names)]
         if any("inertia" in function_named(name).depends_on for name in names):

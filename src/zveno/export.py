@@ -281,6 +281,8 @@ int main(void)
         built = subprocess.run(command, cwd=folder, capture_output=True, text=True)
         if built.returncode:
             raise BuildError(
-                f"the C compiler rejects the exported code: {built.stderr.strip()[:500]}", file=source.name
+                f"the C compiler rejects the exported code: {built.stderr.strip()[:500]}",
+                file=source.name,
+                remedy="Set CC to another compiler",
             )
         return float(subprocess.run(["./time"], cwd=folder, capture_output=True, text=True, check=True).stdout)

@@ -43,7 +43,9 @@ class Problem:
         driving.reject_coupling(self.kinds, loops)
         for joint in mechanism.joints:
             if not (np.isfinite(joint.T_parent_joint).all() and np.isfinite(joint.T_joint_child).all()):
-                raise ModelError("its placement is not finite", element=f"joint {joint.name}")
+                raise ModelError(
+                    "its placement is not finite", element=f"joint {joint.name}", remedy="Give a finite placement"
+                )
         self.massless: frozenset[int] = massless_links(mechanism, massless)
         self.nodes: list[Node] = nodes_of(mechanism, loops)
         self.scale: float = _length(mechanism)

@@ -212,7 +212,11 @@ def _coupling_forms(mechanism: Mechanism, driven: list[int]) -> np.ndarray:
     forms = np.zeros((len(pairs), len(driven), len(driven)))
     for k, (m, i) in enumerate(pairs):
         if m not in driven or i not in driven:
-            raise ModelError("couples a coordinate without a motor", element="the transmission matrix")
+            raise ModelError(
+                "couples a coordinate without a motor",
+                element="the transmission matrix",
+                remedy="Couple only joints with drives",
+            )
         x, y = driven.index(m), driven.index(i)
         forms[k, x, y] = forms[k, y, x] = 1.0
     return forms

@@ -111,7 +111,12 @@ def _chosen(table: MeasurementTable) -> MeasurementTable:
         return table
     chosen = [name for name in table.columns if name.lower().startswith(prefix)]
     if not chosen:
-        raise ModelError(f"no column begins with {prefix}", file=table.file, element="readings")
+        raise ModelError(
+            f"no column begins with {prefix}",
+            file=table.file,
+            element="readings",
+            remedy="Name a prefix that columns have",
+        )
     meant = {name: name[len(prefix) :].lstrip("_. ") for name in chosen}
     read = {_meaning(word, set(), {})[0] for word in meant.values()}
     dropped = {name for name in table.columns if name not in meant and _meaning(name, set(), {})[0] in read}
@@ -342,7 +347,12 @@ def _from_entries(table: MeasurementTable) -> MeasurementTable:
     rows = np.stack([table.numbers(name) for _, name in entries], axis=1)
     T = matrices(rows) if count == 16 else rows.reshape(-1, 3, 4)
     if count == 16 and abs(np.nan_to_num(T[:, 3] - [0.0, 0.0, 0.0, 1.0])).max() > 1e-6:
-        raise ModelError("has sixteen numbers that are not a pose", file=table.file, element=entries[0][1])
+        raise ModelError(
+            "has sixteen numbers that are not a pose",
+            file=table.file,
+            element=entries[0][1],
+            remedy="Give the rows of T, the last one 0 0 0 1",
+        )
     made = {f"r{i + 1}{j + 1}": as_texts(T[:, i, j]) for i in range(3) for j in range(4)}
     return replace(table, columns=table.columns | made)
 
@@ -359,5 +369,10 @@ def _rotation(row: np.ndarray, file: str) -> np.ndarray:
     R = row.reshape(3, 3)
     near = nearest_rotation(R)
     if abs(R - near).max() > 1e-3:
-        raise ModelError("has a matrix that is not a rotation", file=file, element="r11 … r33")
+        raise ModelError(
+            "has a matrix that is not a rotation",
+            file=file,
+            element="r11 … r33",
+            remedy="Give the matrix row by row, r11 r12 … r33",
+        )
     return near

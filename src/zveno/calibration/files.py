@@ -350,6 +350,7 @@ def read_folder(path: Path) -> MeasurementTable:
             raise ModelError(
                 f"has the columns {', '.join(table.columns)}, and {tables[0].file} {', '.join(names)}",
                 file=table.file,
+                remedy="Give all files the same columns",
             )
     columns = {name: [cell for table in tables for cell in table.columns[name]] for name in names}
     lines = np.concatenate([table.lines for table in tables])

@@ -297,7 +297,11 @@ def redundant_model(
     for frame in chosen:
         builder.add(frame, "link" if frame.name in ends else "tool")
     if not builder.moves:
-        raise ModelError("no joint moves the frame, so there is nothing to calibrate", element=chosen[0].name)
+        raise ModelError(
+            "no joint moves the frame, so there is nothing to calibrate",
+            element=chosen[0].name,
+            remedy="Choose a frame that joints move",
+        )
     return Model(
         mechanism,
         tuple(measured),

@@ -138,7 +138,10 @@ class _Chain:
 
     def __init__(self, model: Model):
         if any(move.sigma is None or move.joint.mimic is not None for move in model.moves):
-            raise ModelError("the rules are for chains of independent revolute and prismatic joints")
+            raise ModelError(
+                "the rules are for chains of independent revolute and prismatic joints",
+                remedy="Use zveno.calibration.identifiability",
+            )
         self.model, self.n = model, len(model.moves)
         path = model.paths[model.frames[0]]
         R = np.eye(3)
@@ -208,7 +211,9 @@ class _Chain:
             for term in self.terms(j, kind):
                 if term.name in kept and abs(abs(self.directions[term.name] @ direction) - 1.0) < 1e-6:
                     return term.name
-        raise ModelError(f"the rules find no term that joint {i} replaces")
+        raise ModelError(
+            f"the rules find no term that joint {i} replaces", remedy="Use zveno.calibration.identifiability"
+        )
 
     def _across_link(self, i: int, kept: list[str], axis=None) -> str:
         """Find the nearest displacement across a link that rotation about the axis causes.
@@ -230,7 +235,10 @@ class _Chain:
             nearest = max(shares, key=shares.__getitem__, default="")
             if shares.get(nearest, 0.0) > 1e-6:
                 return nearest
-        raise ModelError(f"the rules find no displacement that joint {i} replaces: the axes coincide")
+        raise ModelError(
+            f"the rules find no displacement that joint {i} replaces: the axes coincide",
+            remedy="Use zveno.calibration.identifiability",
+        )
 
 
 def _check(model: Model, measured: Measurement, names: tuple[str, ...]):
@@ -468,7 +476,11 @@ def product_postures(robot: RobotFunctions, numbers: int | Sequence[int]) -> np.
     for name, m, low, high in zip(robot.joint_names, counts, robot.lower, robot.upper, strict=True):
         sigma = mechanism.joint(name).type.sigma
         if sigma is None:
-            raise ZvenoError("the product plan is for revolute and prismatic joints", element=f"joint {name}")
+            raise ZvenoError(
+                "the product plan is for revolute and prismatic joints",
+                element=f"joint {name}",
+                remedy="Use zveno.calibration.plan_poses",
+            )
         low, high = (low, high) if np.isfinite(low) and np.isfinite(high) else (-np.pi, np.pi)
         if m == 1:
             values.append([0.5 * (low + high)])

@@ -165,7 +165,11 @@ class HeightField:
             )
         refuse_holes(heights, element)
         if len(self.spacing) != 2 or not min(self.spacing) > 0:
-            raise ModelError(f"the spacing of its heights is {tuple(self.spacing)}", element=element)
+            raise ModelError(
+                f"the spacing of its heights is {tuple(self.spacing)}",
+                element=element,
+                remedy="Give two positive lengths, m",
+            )
 
     @property
     def cells(self) -> np.ndarray:

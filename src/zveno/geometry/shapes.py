@@ -104,7 +104,11 @@ class Box:
         if len(_numbers(self.size)) != 3 or not min(_numbers(self.size)) > 0:
             raise ModelError(f"a box has edges {tuple(self.size)}", element=element, remedy="Give three lengths, m")
         if not is_transform(self.placement):
-            raise ModelError("the placement of its box is no (4, 4) transform", element=element)
+            raise ModelError(
+                "the placement of its box is no (4, 4) transform",
+                element=element,
+                remedy="Give T_frame_box, a rigid transform",
+            )
 
     @property
     def half(self) -> np.ndarray:

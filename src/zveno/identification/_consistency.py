@@ -227,7 +227,11 @@ class _Barrier:
         self.bodies = prior.bodies[[i - 1 for i in unknowns.links]]
         P0 = self._pseudo(self.bodies)
         if self.n and np.linalg.eigvalsh(P0).min() <= 0:
-            raise ZvenoError("a prior body does not exist", element="prior")
+            raise ZvenoError(
+                "a prior body does not exist",
+                element="prior",
+                remedy="Give it a positive mass and a tensor that a body can have",
+            )
         self.linear = np.einsum("nij,kji->nk", np.linalg.inv(P0), BASIS).ravel() if self.n else np.zeros(0)
 
     @staticmethod

@@ -130,7 +130,11 @@ def problem_of(
     user_torques = dict(torques or {})
     for name, function in user_torques.items():
         if not callable(function):
-            raise ShapeError("is not a function of (q, v, a)", element=f"torque column {name}")
+            raise ShapeError(
+                "is not a function of (q, v, a)",
+                element=f"torque column {name}",
+                remedy="Give a function that returns one number per joint",
+            )
     return Problem(
         full=robot.mechanism,
         mechanism=mechanism,

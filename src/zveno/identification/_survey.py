@@ -113,6 +113,7 @@ def survey(problem: Problem, scales: np.ndarray | None = None) -> Survey:
             raise ZvenoError(
                 f"is {band:g} Hz, and samples every {max(steps):.3g} s allow {widest:.3g} Hz",
                 element="band",
+                remedy="Give a lower band, or record more samples per second",
             )
         band, origin = widest, "sampling"
     lags = [velocity_lag(recording, SMOOTHING * band) for recording in recordings]

@@ -272,7 +272,9 @@ def predicted(result: Identification, q: ArrayLike, v: ArrayLike, a: ArrayLike, 
     if states[0].shape[-1:] != (n,):
         raise ShapeError(f"q, v and a have shape {states[0].shape}", remedy=f"Give (..., {n}): the recorded joints")
     if not all(np.isfinite(x).all() for x in states):
-        raise ZvenoError("q, v and a hold numbers that are not finite")
+        raise ZvenoError(
+            "q, v and a hold numbers that are not finite", remedy="Leave out the rows that are not finite"
+        )
     levels, quantiles = np.array(result.validation.levels), result.validation.quantiles
     if not levels[0] <= level <= levels[-1]:
         raise ZvenoError(f"is {level}", element="level", remedy=f"Give {levels[0]} to {levels[-1]}")

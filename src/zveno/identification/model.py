@@ -242,7 +242,11 @@ class TorqueModel:
                 remedy=f"Return {v.shape}: a torque for every state and joint",
             )
         if not np.isfinite(values).all():
-            raise ZvenoError("returned numbers that are not finite", element=f"torque column {name}")
+            raise ZvenoError(
+                "returned numbers that are not finite",
+                element=f"torque column {name}",
+                remedy="Return finite numbers for every q, v and a of the log",
+            )
         return values
 
     def with_friction(self, friction: Sequence[FrictionColumn]) -> TorqueModel:

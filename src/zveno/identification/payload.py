@@ -316,7 +316,11 @@ def _last_columns(base: BaseParameters, kept: np.ndarray, link: str) -> np.ndarr
     mechanism: Mechanism = base.mechanism
     i = mechanism.link_number(link)
     if i == 0:
-        raise ModelError("a payload on the fixed link shows in no torque", element=f"link {link}")
+        raise ModelError(
+            "a payload on the fixed link shows in no torque",
+            element=f"link {link}",
+            remedy="Name a link that joints move",
+        )
     return base.matrix[kept][:, 10 * (i - 1) : 10 * i]
 
 

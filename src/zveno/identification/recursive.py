@@ -50,7 +50,9 @@ class RecursiveLeastSquares:
             raise ZvenoError(f"is {forgetting}", element="forgetting", remedy="Give a number in (0, 1]")
         known = model if isinstance(model, Identification) else None
         if start and known is None:
-            raise ZvenoError("needs an identification", element="start")
+            raise ZvenoError(
+                "needs an identification", element="start", remedy="Give the result of robot.identify(log)"
+            )
         self.model = model.model if isinstance(model, Identification) else model
         self.load = known.load if load is None and known is not None else load
         n, p = self.model.n, self.model.n_columns

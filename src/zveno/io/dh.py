@@ -162,6 +162,7 @@ def toml_values(text: str, file: object) -> dict[str, Any]:
             f"it is not TOML: {message[: spot.start()] if spot else message}",
             file=file,
             element=spot.group(1) if spot else None,
+            remedy="Correct the line; docs/files.md has a whole table",
         ) from None
 
 
@@ -170,7 +171,12 @@ def _check_keys(text: str, file: object):
     for chain in _DOTTED_KEY.finditer(text):
         if chain.group().count(".") > _MAX_KEY_PARTS:
             line = text.count("\n", 0, chain.start()) + 1
-            raise ModelError(f"a key has more than {_MAX_KEY_PARTS} parts", file=file, element=f"line {line}")
+            raise ModelError(
+                f"a key has more than {_MAX_KEY_PARTS} parts",
+                file=file,
+                element=f"line {line}",
+                remedy="Use keys such as joint or drive.viscous",
+            )
 
 
 class _Reader:
@@ -487,7 +493,7 @@ class _Chain:
         for _, _, joint in mechanism.outward():
             self._add(joint)
         if not self.joints:
-            raise ModelError("it has no joint that moves", element=mechanism.name)
+            raise ModelError("it has no joint that moves", element=mechanism.name, remedy="Write it as URDF")
         self.T_world_first = np.eye(4)
         self.rows: list[_Row] = []
         self.T_moved_frame: list[np.ndarray] = []

@@ -275,7 +275,12 @@ def _split_header(text: str, place: Place) -> tuple[dict[str, str], str]:
 
 def _snap_choice(in_header: str | None, asked: bool | None, place: Place) -> bool:
     if in_header not in (None, "yes", "no"):
-        raise ModelError(f"{in_header!r} is neither yes nor no", file=place.file, element="snap")
+        raise ModelError(
+            f"{in_header!r} is neither yes nor no",
+            file=place.file,
+            element="snap",
+            remedy="Write snap: yes or snap: no",
+        )
     return (in_header != "no") if asked is None else bool(asked)
 
 

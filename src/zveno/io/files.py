@@ -187,13 +187,20 @@ def read_json(path: object, limit: int = MAX_DATA_BYTES) -> Any:
         raise error.located(file=path) from None
     except json.JSONDecodeError as error:
         spot = f"line {error.lineno}, column {error.colno}"
-        raise ModelError(f"it is not JSON: {error.msg}", file=path, element=spot) from None
+        raise ModelError(
+            f"it is not JSON: {error.msg}", file=path, element=spot, remedy="Correct the file at that place"
+        ) from None
     except RecursionError:
-        raise ModelError("its lists are nested too deeply", file=path) from None
+        raise ModelError("its lists are nested too deeply", file=path, remedy="Nest lists less deeply") from None
     except ValueError:  # Python reads no integer of more than 4300 digits
         digits = _DIGITS.search(text)
         line = text.count("\n", 0, digits.start() if digits else 0) + 1
-        raise ModelError("it has a number of too many digits", file=path, element=f"line {line}") from None
+        raise ModelError(
+            "it has a number of too many digits",
+            file=path,
+            element=f"line {line}",
+            remedy="Write numbers with fewer digits",
+        ) from None
 
 
 def write_text(

@@ -54,7 +54,9 @@ def _parsed(path: Path) -> dict[str, Any]:
     try:
         data = yaml.safe_load(read_text(path, MAX_TEXT_BYTES))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise ModelError(f"it is not YAML: {str(error)[:200]}", file=path) from None
+        raise ModelError(
+            f"it is not YAML: {str(error)[:200]}", file=path, remedy="Correct the file at that place"
+        ) from None
     if not isinstance(data, dict) or "closed_loop" not in data:
         raise ModelError(
             "it has no closed_loop", file=path, remedy="Give the YAML of a closed-loop robot, or a URDF"
@@ -83,7 +85,11 @@ def _closed(mechanism: Mechanism, data: dict[str, Any], source: str) -> Mechanis
     pairs = [_strings(pair, "closed_loop", 2) for pair in data["closed_loop"]]
     kinds = [str(kind).lower() for kind in data.get("type", ["6d"] * len(pairs))]
     if len(kinds) != len(pairs) or not set(kinds) <= set(_KINDS):
-        raise ModelError("it is not one of 3d and 6d for every closed_loop", element="type")
+        raise ModelError(
+            "it is not one of 3d and 6d for every closed_loop",
+            element="type",
+            remedy="Give one word per closed_loop: 3d or 6d",
+        )
     names = _strings(data.get("joint_name", []), "joint_name")
     kinds_of_joints = dict(zip(names, _strings(data.get("joint_type", []), "joint_type", len(names)), strict=True))
     notes = []
@@ -130,7 +136,9 @@ def _joint_type(word: str, joint: Joint) -> JointType:
 
 def _strings(value: Any, key: str, count: int | None = None) -> list[str]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ModelError("it is not a list of names", element=key)
+        raise ModelError("it is not a list of names", element=key, remedy="Write [name, name]")
     if count is not None and len(value) != count:
-        raise ModelError(f"it has {len(value)} names instead of {count}", element=key)
+        raise ModelError(
+            f"it has {len(value)} names instead of {count}", element=key, remedy="Give one name per loop"
+        )
     return value

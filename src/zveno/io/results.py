@@ -51,11 +51,15 @@ _NUMBERS = re.compile(r"[<>|=]?[biuf](1|2|4|8|16)")
 def _plain_array(data: Any, dtype: Any, shape: Any) -> np.ndarray:
     """Return an array of numbers or texts from a flat list; refuse other types, which could take any memory."""
     if not isinstance(data, list) or not isinstance(dtype, str) or not isinstance(shape, list):
-        raise ModelError("holds an array without a list of data, a type and a shape")
+        raise ModelError(
+            "holds an array without a list of data, a type and a shape", remedy="Save the result again"
+        )
     if re.fullmatch(r"[<>|=]?U\d+", dtype) and all(isinstance(item, str) for item in data):
         dtype = f"U{max((len(item) for item in data), default=1) or 1}"
     elif not _NUMBERS.fullmatch(dtype):
-        raise ModelError(f"holds an array of {dtype[:60]!r}, not of numbers or texts")
+        raise ModelError(
+            f"holds an array of {dtype[:60]!r}, not of numbers or texts", remedy="Save the result again"
+        )
     return np.array(data, dtype=np.dtype(dtype)).reshape(shape)
 
 
@@ -64,9 +68,15 @@ def rebuilt(cls: type[T], values: dict[str, Any]) -> T:
     hints = _hints(cls)
     for name, value in values.items():
         if name not in hints:
-            raise ModelError(f"holds a {cls.__name__} with a field {name[:60]!r}, which does not exist")
+            raise ModelError(
+                f"holds a {cls.__name__} with a field {name[:60]!r}, which does not exist",
+                remedy="Save the result again",
+            )
         if not _is_of(value, hints[name]):
-            raise ModelError(f"holds a {cls.__name__} whose {name} is {type(value).__name__}: {str(value)[:40]!r}")
+            raise ModelError(
+                f"holds a {cls.__name__} whose {name} is {type(value).__name__}: {str(value)[:40]!r}",
+                remedy="Save the result again",
+            )
     made = cls(**values)
     if isinstance(made, Mechanism):
         _check(made)
@@ -88,7 +98,7 @@ def _check(mechanism: Mechanism) -> None:
     if again.link_names != mechanism.link_names or [j.child for j in again.joints] != [
         j.child for j in mechanism.joints
     ]:
-        raise ModelError("holds a mechanism whose links are out of order")
+        raise ModelError("holds a mechanism whose links are out of order", remedy="Save the result again")
 
 
 @cache
@@ -204,7 +214,7 @@ def load_result(path: str | os.PathLike[str]) -> Any:
     except ZvenoError as error:
         raise error.located(file=path) from error
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise ModelError(f"is damaged: {error!r:.200}", file=path) from error
+        raise ModelError(f"is damaged: {error!r:.200}", file=path, remedy="Save the result again") from error
 
 
 def hash_of(*inputs: Any) -> str:
@@ -243,7 +253,10 @@ def encode(value: Any) -> Any:
         return {"class": "path", "value": str(value)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise ZvenoError(f"a {type(value).__name__} cannot be saved in a result")
+    raise ZvenoError(
+        f"a {type(value).__name__} cannot be saved in a result",
+        remedy="Keep arrays, numbers, texts and mechanisms in results",
+    )
 
 
 def decode(value: Any) -> Any:
@@ -258,7 +271,7 @@ def decode(value: Any) -> Any:
     if kind == "complex array":
         real, imag = decode(value["real"]), decode(value["imag"])
         if np.shape(real) != np.shape(imag):
-            raise ModelError("holds a complex array whose parts differ in shape")
+            raise ModelError("holds a complex array whose parts differ in shape", remedy="Save the result again")
         return real + 1j * imag
     if kind == "float":
         return float(value["value"])
@@ -269,5 +282,5 @@ def decode(value: Any) -> Any:
     if kind == "tuple":
         return tuple(decode(item) for item in value["items"])
     if kind not in _registered:
-        raise ModelError(f"holds an unknown type {kind!r}")
+        raise ModelError(f"holds an unknown type {kind!r}", remedy="Save the result again")
     return rebuilt(_registered[kind], {key: decode(item) for key, item in value.items() if key != "class"})

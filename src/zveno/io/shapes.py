@@ -203,7 +203,12 @@ def _geometry(link: str, element: ElementTree.Element, model: str) -> Geometry:
     elif solid.tag == "mesh":
         size = _numbers(solid, "scale", 3, place, model, "1 1 1")
     else:
-        raise ModelError(f"{solid.tag!r} is not a shape that is known", file=model, element=place)
+        raise ModelError(
+            f"{solid.tag!r} is not a shape that is known",
+            file=model,
+            element=place,
+            remedy="Use box, cylinder, sphere, capsule or mesh",
+        )
     material = element.find("material")
     name, color = ("", ()) if material is None else (material.get("name", ""), _color(material))
     T = transform(from_rpy(rpy), xyz)

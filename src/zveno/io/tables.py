@@ -261,7 +261,11 @@ def parse_measurements(text: str, file: str = "text", *, head_needed: bool = Tru
         names = [f"column {k}" for k in range(1, len(names) + 1)]
     doubled = {name for name, count in Counter(names).items() if name and count > 1}
     if doubled or not any(names):
-        raise ModelError(f"columns are not distinct: {', '.join(sorted(doubled)) or 'no names'}", file=file)
+        raise ModelError(
+            f"columns are not distinct: {', '.join(sorted(doubled)) or 'no names'}",
+            file=file,
+            remedy="Give every column a name of its own",
+        )
     columns: dict[str, list[str]] = {name: [] for name in names if name}
     lines, wrong = [], []
     for number, line in body[1:] if headed else body:
@@ -291,7 +295,7 @@ def _check_rows(file: str, width: int, good: int, wrong: list[tuple[int, int]]):
             remedy="With decimal commas, put semicolons between the columns" if cells > width else None,
         )
     if not good:
-        raise ModelError("has a header and no rows", file=file)
+        raise ModelError("has a header and no rows", file=file, remedy="Add a row per measurement")
     if wrong:
         where = listed([line for line, _ in wrong])
         text = f"{file}: {where} has another number of cells than the header, {width}; it is left out"
@@ -413,7 +417,7 @@ def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings:
     settings = {name: str(value) for name, value in arrays.items() if isinstance(value, str)}
     numbers = {name: value for name, value in arrays.items() if isinstance(value, np.ndarray) and value.ndim}
     if not numbers:
-        raise ModelError("holds no arrays of numbers", file=path)
+        raise ModelError("holds no arrays of numbers", file=path, remedy="Save arrays named q, position, pose, …")
     n = _rows(list(numbers.values()))
     # MATLAB counts postures last: q (6, n), poses (4, 4, n).
     numbers = {
@@ -421,7 +425,7 @@ def read_arrays(path: str | PathLike[str], coordinates: Sequence[str], readings:
         for name, value in numbers.items()
     }
     if n == 0:
-        raise ModelError("its arrays are empty", file=path)
+        raise ModelError("its arrays are empty", file=path, remedy="Save at least one row")
     columns: dict[str, list[str]] = {}
     origin: dict[str, str] = {}
     for name, value in numbers.items():
@@ -513,7 +517,11 @@ def _arrays(path: Path) -> dict:
     if path.is_dir():
         files = sorted(path.glob("*.json")) or sorted(path.glob("*/*.json"))
         if not files:
-            raise ModelError("is a folder without JSON files in it", file=path)
+            raise ModelError(
+                "is a folder without JSON files in it",
+                file=path,
+                remedy="Give the folder of the .json files, or a table",
+            )
         return _stacked([_parsed(file) for file in files], path)
     if path.suffix.lower() == ".npz":
         return {name: _array(value) for name, value in read_npz(path, MAX_DATA_BYTES).items()}

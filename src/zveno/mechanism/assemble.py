@@ -118,7 +118,11 @@ def _reject_duplicates(kind: str, names: list[str]):
 def _check_inertias(links: list[Link]):
     inertia = np.array([link.inertia for link in links]).reshape(-1, N_PARAMETERS)
     for k in np.flatnonzero(~np.isfinite(inertia).all(axis=1)):
-        raise ModelError("its mass, centre of mass or inertia is not finite", element=f"link {links[k].name}")
+        raise ModelError(
+            "its mass, centre of mass or inertia is not finite",
+            element=f"link {links[k].name}",
+            remedy="Give finite numbers; a link without inertia has zeros",
+        )
     for k in np.flatnonzero(inertia[:, 0] < 0):
         raise ModelError(
             f"its mass is negative ({inertia[k, 0]:g} kg)",
@@ -137,7 +141,9 @@ def _check_ends(joint: Joint, links: set[str]):
                 remedy="Links: " + ", ".join(sorted(links)[:20]),
             )
     if joint.parent == joint.child:
-        raise ModelError(f"it connects link {joint.child!r} to itself", element=where)
+        raise ModelError(
+            f"it connects link {joint.child!r} to itself", element=where, remedy="Name another link as its parent"
+        )
 
 
 def _check_limits(joints: list[Joint]):
@@ -148,7 +154,11 @@ def _check_limits(joints: list[Joint]):
     low, owners = _concatenate_indexed([low for _, low, _ in sides])
     high, _ = _concatenate_indexed([high for *_, high in sides])
     for k in owners[np.isnan(low) | np.isnan(high)]:
-        raise ModelError("a limit is NaN", element=f"joint {sides[k][0].name}")
+        raise ModelError(
+            "a limit is NaN",
+            element=f"joint {sides[k][0].name}",
+            remedy="Give a number, or an infinite limit for none",
+        )
     for k in owners[low > high]:
         joint, least, most = sides[k]
         raise ModelError(
@@ -171,18 +181,32 @@ def _check_angles_and_springs(joints: list[Joint]):
             continue
         stiffness, rest = np.asarray(joint.spring.stiffness), np.asarray(joint.spring.rest)
         if joint.type.kind in ("free", "fixed"):
-            raise ModelError(f"a {joint.type.kind} joint cannot have a spring", element=where)
+            raise ModelError(
+                f"a {joint.type.kind} joint cannot have a spring",
+                element=where,
+                remedy="Give springs to joints with one coordinate",
+            )
         if not ((stiffness >= 0).all() and (stiffness <= MAX_MAGNITUDE).all() and np.isfinite(rest).all()):
-            raise ModelError("its spring is not finite, or its stiffness is negative", element=where)
+            raise ModelError(
+                "its spring is not finite, or its stiffness is negative",
+                element=where,
+                remedy="Give a finite stiffness of 0 or more",
+            )
 
 
 def _check_drives(joints: list[Joint]):
     for term in ("rotor_inertia", "gear_ratio", "viscous", "coulomb", "offset"):
         values, owners = _concatenate_indexed([getattr(joint.drive, term) for joint in joints])
         for k in owners[~(abs(values) <= MAX_MAGNITUDE)]:
-            raise ModelError(f"its drive's {term} is not finite or out of range", element=f"joint {joints[k].name}")
+            raise ModelError(
+                f"its drive's {term} is not finite or out of range",
+                element=f"joint {joints[k].name}",
+                remedy="Give a finite number",
+            )
         for k in owners[values < 0] if term in ("rotor_inertia", "viscous", "coulomb") else ():
-            raise ModelError(f"its drive's {term} is negative", element=f"joint {joints[k].name}")
+            raise ModelError(
+                f"its drive's {term} is negative", element=f"joint {joints[k].name}", remedy="Give 0 or more"
+            )
 
 
 def _concatenate_indexed(arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -194,7 +218,11 @@ def _concatenate_indexed(arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarr
 def _check_placements(placements: list[tuple[str, np.ndarray]]):
     T = np.array([T for _, T in placements]).reshape(-1, 4, 4)
     for k in np.flatnonzero(~(abs(T) <= MAX_MAGNITUDE).all(axis=(1, 2))):
-        raise ModelError("its placement is not finite or out of range", element=placements[k][0])
+        raise ModelError(
+            "its placement is not finite or out of range",
+            element=placements[k][0],
+            remedy="Give a rigid transform with lengths in metres",
+        )
     R = T[:, :3, :3]
     off = abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))
     off = np.maximum(off, abs(T[:, 3] - [0.0, 0.0, 0.0, 1.0]).max(axis=1))
@@ -260,7 +288,9 @@ def _check_mimic(joint: Joint, by_name: dict[str, Joint]) -> Mimic:
     if mimic.joint not in by_name:
         raise unknown_name("joint", mimic.joint, by_name).located(element=where)
     if not _in_range(mimic):
-        raise ModelError("its multiplier or offset is not finite or out of range", element=where)
+        raise ModelError(
+            "its multiplier or offset is not finite or out of range", element=where, remedy="Give finite numbers"
+        )
     for coupled in (joint, by_name[mimic.joint]):
         if coupled.type.n_q != 1:
             raise ModelError(

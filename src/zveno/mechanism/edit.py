@@ -129,7 +129,11 @@ def cut(mechanism: Mechanism, link: str) -> Mechanism:
     """Remove a link, its subtree and the frames on them."""
     gone = _subtree_names(mechanism, link)
     if mechanism.link_names[0] in gone:
-        raise ModelError("link 0 carries the whole mechanism and cannot be cut off", element=f"link {link}")
+        raise ModelError(
+            "link 0 carries the whole mechanism and cannot be cut off",
+            element=f"link {link}",
+            remedy="Name a link that a joint carries",
+        )
     return _restrict(mechanism, [name for name in mechanism.link_names if name not in gone])
 
 

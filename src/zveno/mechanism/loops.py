@@ -69,7 +69,9 @@ def checked_loops(loops: Iterable[Loop], link_of_frame: dict[str, str]) -> tuple
             if frame not in link_of_frame:
                 raise unknown_name("frame", frame, link_of_frame).located(element=loop.label)
         if link_of_frame[loop.frame] == link_of_frame[loop.other]:
-            raise ModelError("its two frames are on the same link", element=loop.label)
+            raise ModelError(
+                "its two frames are on the same link", element=loop.label, remedy="Name frames on two links"
+            )
         if sum((other.frame, other.other) == (loop.frame, loop.other) for other in checked) > 1:
             raise ModelError(
                 "two loops join the same frames", element=loop.label, remedy="Name all its directions in one loop"

@@ -115,13 +115,17 @@ class Mechanism(JointSpace):
             raise ModelError(
                 f"σ is defined for revolute and prismatic joints only, and this joint is {joint.type.kind}",
                 element=f"joint {joint.name}",
+                remedy="Fix the joint with zveno.edit.fix_joints",
             )
         return joint.type.sigma
 
     def joint_of(self, i: int) -> Joint:
         """Joint that connects link i to its parent."""
         if not 1 <= i < self.n_links:
-            raise ShapeError(f"there is no joint {i}; joints are numbered 1 to {len(self.joints)}")
+            raise ShapeError(
+                f"there is no joint {i}; joints are numbered 1 to {len(self.joints)}",
+                remedy="Give one of these numbers",
+            )
         return self.joints[i - 1]
 
     # --- names

@@ -49,7 +49,9 @@ class Tree:
     def parent(self, i: int) -> int:
         """f(i): the number of the parent of link i."""
         if i == 0:
-            raise ShapeError("link 0 is the root and has no parent", element="parent f(i)")
+            raise ShapeError(
+                "link 0 is the root and has no parent", element="parent f(i)", remedy="Give a link from 1"
+            )
         return self.parents[self._check_number(i)]
 
     def children(self, i: int) -> tuple[int, ...]:
@@ -65,7 +67,9 @@ class Tree:
         children = self.children(i)
         if not 1 <= k <= len(children):
             raise ShapeError(
-                f"link {i} has {len(children)} children, so there is no child {k}", element="child s(i, k)"
+                f"link {i} has {len(children)} children, so there is no child {k}",
+                element="child s(i, k)",
+                remedy="Give one of its children",
             )
         return children[k - 1]
 
@@ -84,6 +88,7 @@ class Tree:
             raise ShapeError(
                 f"link {i} has {len(ancestors)} ancestors, so there is no ancestor {j}",
                 element="ancestor an(i, j)",
+                remedy="Give a smaller number",
             )
         return ancestors[j - 1]
 
@@ -102,13 +107,19 @@ class Tree:
     def depth_first_number_from(self, k: int, i: int) -> int:
         """Dnum_k(i): the position of link i in a depth-first search from link k, counted from Dnum_k(k) = 1."""
         if not self.reachability[self._check_number(i), self._check_number(k)]:
-            raise ShapeError(f"link {i} is not reachable from link {k}", element="Dnum_k(i)")
+            raise ShapeError(
+                f"link {i} is not reachable from link {k}", element="Dnum_k(i)", remedy="Give a link of its subtree"
+            )
         return self.depth_first_number(i) - self.depth_first_number(k) + 1
 
     def link_at_from(self, k: int, n: int) -> int:
         """Dnum_k⁻¹(n): the n-th link that a depth-first search from link k visits."""
         if not 1 <= n <= self.subtree_size(k):
-            raise ShapeError(f"the subtree of link {k} has {self.subtree_size(k)} links", element="Dnum_k⁻¹(n)")
+            raise ShapeError(
+                f"the subtree of link {k} has {self.subtree_size(k)} links",
+                element="Dnum_k⁻¹(n)",
+                remedy="Give a number within it",
+            )
         return self.link_at(self.depth_first_number(k) + n - 1)
 
     def subtree(self, k: int) -> tuple[int, ...]:
@@ -173,5 +184,9 @@ class Tree:
 
     def _check_number(self, i: int) -> int:
         if not 0 <= i < len(self):
-            raise ShapeError(f"there is no link {i}; links are numbered 0 to {len(self) - 1}", element="tree")
+            raise ShapeError(
+                f"there is no link {i}; links are numbered 0 to {len(self) - 1}",
+                element="tree",
+                remedy="Give one of these numbers",
+            )
         return i

@@ -103,7 +103,9 @@ def save(figure: Any, path: str | PathLike[str]) -> Path:
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise ZvenoError(f"it cannot be written: {problem.strerror or problem}", file=file) from None
+        raise ZvenoError(
+            f"it cannot be written: {problem.strerror or problem}", file=file, remedy="Choose another place"
+        ) from None
     metadata = {"Creator": "zveno", "Date": None} if file.suffix.lower() == ".svg" else {"Software": "zveno"}
     with rc_context(STYLE), replacing(file) as temporary:
         figure.savefig(temporary, metadata=metadata, dpi=130)

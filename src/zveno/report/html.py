@@ -41,7 +41,7 @@ def write(chapters: Sequence[Description | str], path: str | PathLike[str], titl
     file = checked_report(path)
     first = next((chapter.title for chapter in chapters if isinstance(chapter, Description)), None)
     if first is None:
-        raise ZvenoError("a report needs at least one result")
+        raise ZvenoError("a report needs at least one result", remedy="Give a result")
     return write_text(file, render(chapters, first if title is None else title))
 
 

@@ -208,7 +208,11 @@ def dichotomy(
             half = half / 2
         low = np.clip(alpha - half, first, last - 2 * half)
     if not np.isfinite(least):
-        raise ZvenoError("the system has no finite value in the box", element="system")
+        raise ZvenoError(
+            "the system has no finite value in the box",
+            element="system",
+            remedy="Give a box in which the system is defined",
+        )
     if np.any((alpha == first) | (alpha == last)):
         reason += "; the best point is on the edge of the box, so the solution may be outside"
     return Dichotomy(alpha, least_error, scans, False, reason, low, low + 2 * half)

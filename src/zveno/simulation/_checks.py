@@ -31,7 +31,10 @@ def checked_state(robot: RobotFunctions, q0: ArrayLike, v0: ArrayLike | None) ->
     try:
         shape = np.broadcast_shapes(q0.shape[:-1], v0.shape[:-1])
     except ValueError:
-        raise ShapeError(f"batches {q0.shape[:-1]} of q0 and {v0.shape[:-1]} of v0 do not fit together") from None
+        raise ShapeError(
+            f"batches {q0.shape[:-1]} of q0 and {v0.shape[:-1]} of v0 do not fit together",
+            remedy="Give one v0 for all, or one per q0",
+        ) from None
     if 0 in shape:
         raise ShapeError(f"the batch {shape} has no state", element="q0", remedy="Give at least one")
     q0, v0 = np.broadcast_to(q0, (*shape, robot.n_q)), np.broadcast_to(v0, (*shape, robot.n_v))
@@ -146,7 +149,11 @@ def checked_constraints(
     constraints = [as_constraint(constraint) for constraint in constraints]
     for constraint in constraints:
         if not isinstance(constraint, Constraint | Contact):
-            raise ModelError(f"{constraint!r} is not a constraint", element="constraints")
+            raise ModelError(
+                f"{constraint!r} is not a constraint",
+                element="constraints",
+                remedy="Give Weld, Hinge, BallJoint, Distance, Contact, … of zveno.simulation",
+            )
         constraint.check(robot.mechanism)
     labels = [constraint.label for constraint in constraints]
     closures = [LoopClosure.of(loop) for loop in robot.mechanism.loops]

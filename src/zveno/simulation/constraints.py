@@ -90,7 +90,9 @@ class _Framed(Constraint):
         links = {mechanism.link_number(frame.link) for frame in frames} | ({0} if self.other is None else set())
         if len(links) == 1:
             raise ModelError(
-                "both frames are on the same link; a constraint needs two links", element=f"constraint {self.label}"
+                "both frames are on the same link; a constraint needs two links",
+                element=f"constraint {self.label}",
+                remedy="Name a frame on another link",
             )
 
     def _relative(self, mechanism: Mechanism, q) -> np.ndarray:
@@ -142,7 +144,11 @@ class _Placement(_Framed):
         if T is None:
             T = np.eye(4) if self.other is not None else self._relative(mechanism, q)
         elif not is_transform(T, 1e-6):
-            raise ShapeError("the placement is not a rigid (4, 4) transform", element=f"constraint {self.label}")
+            raise ShapeError(
+                "the placement is not a rigid (4, 4) transform",
+                element=f"constraint {self.label}",
+                remedy="Give a rotation and a translation, zveno.transforms.transform(R, p)",
+            )
         return np.asarray(T)[:3].ravel()
 
     def _held(self, state: rows.Kinematics, anchor):
@@ -271,7 +277,11 @@ class Distance(_Framed):
             r = self._relative(mechanism, q)[:3, 3] - point
             return np.concatenate([point, [sqrt(r @ r)]])
         if not self.length > 0 or not np.isfinite(self.length):
-            raise ModelError(f"a length of {self.length} m cannot be kept", element=f"constraint {self.label}")
+            raise ModelError(
+                f"a length of {self.length} m cannot be kept",
+                element=f"constraint {self.label}",
+                remedy="Give a positive length in metres",
+            )
         return np.concatenate([point, [float(self.length)]])
 
     def rows(self, state: rows.Kinematics, t: Any, anchor: Any) -> rows.Rows:
@@ -343,6 +353,7 @@ class JointMotion(Constraint):
                 f"joint {self.joint} is {'a mimic joint' if joint.mimic else joint.type.kind}, and the motion of "
                 "a joint with one coordinate of its own can be prescribed",
                 element=f"constraint {self.label}",
+                remedy="Name a joint with one coordinate",
             )
 
     def anchor(self, mechanism: Mechanism, q: Any) -> Any:
@@ -364,7 +375,11 @@ class JointMotion(Constraint):
 def _vector(value, constraint: Constraint) -> np.ndarray:
     array = np.asarray(value, dtype=float)
     if array.shape != (3,) or not np.isfinite(array).all():
-        raise ShapeError("the point is not three finite numbers", element=f"constraint {constraint.label}")
+        raise ShapeError(
+            "the point is not three finite numbers",
+            element=f"constraint {constraint.label}",
+            remedy="Give x, y, z in metres",
+        )
     return array
 
 

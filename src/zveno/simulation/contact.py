@@ -117,11 +117,15 @@ class Contact:
                     "it has both a ground and another frame", element=element, remedy="Make two contacts of it"
                 )
             if link == mechanism.link_number(mechanism.frame(self.other).link):
-                raise ModelError("both its frames are on the same link", element=element)
+                raise ModelError(
+                    "both its frames are on the same link", element=element, remedy="Name a frame on another link"
+                )
             touches_of_pair(self.shape, np.eye(4), self.other_shape, np.eye(4), element)
         else:
             if link == 0:
-                raise ModelError("the frame is fixed in the world", element=element)
+                raise ModelError(
+                    "the frame is fixed in the world", element=element, remedy="Name a frame that joints move"
+                )
             self.surface.check(element)
         self._check_coefficients(element)
 
@@ -131,10 +135,16 @@ class Contact:
                 "it has no coefficient of friction", element=element, remedy="Give friction=, 0 for none"
             )
         if not 0 <= self.restitution <= 1:
-            raise ModelError(f"restitution is {self.restitution}, not 0 to 1", element=element)
+            raise ModelError(
+                f"restitution is {self.restitution}, not 0 to 1",
+                element=element,
+                remedy="Give a number from 0 to 1",
+            )
         for coefficient in ("friction", "torsional", "rolling"):
             value = getattr(self, coefficient)
             if not (value >= 0 and (np.isfinite(value) or coefficient == "friction")):
-                raise ModelError(f"{coefficient} is {value}, not 0 or more", element=element)
+                raise ModelError(
+                    f"{coefficient} is {value}, not 0 or more", element=element, remedy="Give 0 or more"
+                )
         if (self.torsional or self.rolling) and not self.friction:
             raise ModelError("moments at a contact need friction too", element=element, remedy="Give friction=")

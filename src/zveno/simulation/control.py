@@ -64,7 +64,11 @@ def _time_function(function: Callable, label: str, shape: tuple[int, ...]) -> Ti
             remedy="Write it with NumPy's elementary functions of one number, without branching on time",
         ) from error
     if program.outputs[0].shape != shape:
-        raise ShapeError(f"returns shape {program.outputs[0].shape} where {shape} is needed", element=label)
+        raise ShapeError(
+            f"returns shape {program.outputs[0].shape} where {shape} is needed",
+            element=label,
+            remedy="Return one number per velocity",
+        )
     once = forward(program, values=True)
     first = trace(lambda t: call(once, t, 1.0), {"t": ()}, outputs=("f", "f1"))
     twice = forward(first, values=True)
@@ -160,7 +164,11 @@ class Traced(Control):
         """Return the torques of the function."""
         tau = np.asarray(self.function(t, q, v))
         if tau.shape != (mechanism.n_v,):
-            raise ShapeError(f"returns shape {tau.shape} where ({mechanism.n_v},) is needed", element="control")
+            raise ShapeError(
+                f"returns shape {tau.shape} where ({mechanism.n_v},) is needed",
+                element="control",
+                remedy="Return one torque per velocity",
+            )
         return _refuse_passive(mechanism, tau)
 
 
@@ -305,7 +313,11 @@ class Recorded(Control):
             )
         if not np.isfinite(tau).all() or not np.isfinite(t).all():
             k = int(np.argwhere(~np.isfinite(tau).all(axis=-1).reshape(-1, len(t)).all(axis=0))[0][0])
-            raise ShapeError(f"recorded torques are not finite at t = {t[k]:.6g} s", element="control")
+            raise ShapeError(
+                f"recorded torques are not finite at t = {t[k]:.6g} s",
+                element="control",
+                remedy="Leave out the samples that are not finite",
+            )
         return Recorded(t, _refuse_passive(mechanism, tau), self.hold or len(t) == 1)
 
 
@@ -315,7 +327,11 @@ def _gain(mechanism: Mechanism, gain) -> np.ndarray:
     except (TypeError, ValueError):
         array = np.full(0, np.nan)
     if array.shape not in ((), (mechanism.n_v,)) or not np.isfinite(array).all():
-        raise ShapeError(f"a gain is one finite number or {mechanism.n_v} of them", element="control")
+        raise ShapeError(
+            f"a gain is one finite number or {mechanism.n_v} of them",
+            element="control",
+            remedy="Give one gain, or one per velocity",
+        )
     return np.broadcast_to(array, (mechanism.n_v,))
 
 

@@ -92,7 +92,11 @@ class ServoDrive(DriveModel):
             or (lag < 0).any()
             or not (saturation > 0).all()
         ):
-            raise ModelError("gain and lag must be finite, lag not negative, saturation positive", element="drive")
+            raise ModelError(
+                "gain and lag must be finite, lag not negative, saturation positive",
+                element="drive",
+                remedy="Give a positive saturation",
+            )
         free = unactuated(mechanism)
         return ServoDrive(np.where(free, 0.0, gain), np.where(free, 0.0, lag), saturation)
 
@@ -144,5 +148,9 @@ def _shaped(mechanism: Mechanism, value, default: float, label: str) -> np.ndarr
     try:
         array[:] = value
     except (TypeError, ValueError):
-        raise ModelError(f"the {label} is neither one number nor {mechanism.n_v}", element="drive") from None
+        raise ModelError(
+            f"the {label} is neither one number nor {mechanism.n_v}",
+            element="drive",
+            remedy="Give one number, or one per velocity",
+        ) from None
     return array

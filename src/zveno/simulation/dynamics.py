@@ -319,7 +319,11 @@ class _Hashed:
     def __init__(self, constraint: Constraint | Contact | Loop):
         constraint = as_constraint(constraint)
         if not isinstance(constraint, Constraint | Contact):
-            raise ModelError(f"{constraint!r} is not a constraint", element="constraints")
+            raise ModelError(
+                f"{constraint!r} is not a constraint",
+                element="constraints",
+                remedy="Give Weld, Hinge, BallJoint, Distance, … of zveno.simulation",
+            )
         self.constraint = constraint
 
     def _key(self):

@@ -186,7 +186,9 @@ class EventTracker:
             number = float(event.function(t, q, v))
         except (TypeError, ValueError) as error:
             raise ZvenoError(
-                f"does not return one number at t = {t:.6g} s: {error}", element=f"event {event.name}"
+                f"does not return one number at t = {t:.6g} s: {error}",
+                element=f"event {event.name}",
+                remedy="Return one finite number for every (t, q, v)",
             ) from error
         return self._finite(event, t, number)
 

@@ -24,7 +24,11 @@ def checked_ground(ground: Any) -> Ground:
         )
     ground.check("ground")
     if isinstance(ground, GroundPlane) and unit_axis(ground.normal)[2] < 0.1:
-        raise ModelError("the plane is a wall, and nothing stands on it", element="ground")
+        raise ModelError(
+            "the plane is a wall, and nothing stands on it",
+            element="ground",
+            remedy="Give a normal that points upwards",
+        )
     return ground
 
 

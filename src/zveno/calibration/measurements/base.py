@@ -188,7 +188,9 @@ class Measurement(ABC):
         try:
             array = real_array(y)
         except (TypeError, ValueError):
-            raise ShapeError("is not an array of real numbers", element="y") from None
+            raise ShapeError(
+                "is not an array of real numbers", element="y", remedy="Give an array of floats"
+            ) from None
         if array.size != n * self.n_seen * self.n_data:
             raise ShapeError(f"has shape {array.shape} for {n} postures", element="y", remedy=self.expected())
         return array.reshape(n, self.n_seen, self.n_data), []

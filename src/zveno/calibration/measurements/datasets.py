@@ -253,7 +253,11 @@ def _groups(campaign: Dataset, n: int) -> tuple[str, ...]:
     if not len(campaign.groups):
         return ("",) * n
     if len(campaign.groups) != n:
-        raise ShapeError(f"has {len(campaign.groups)} entries for {n} postures", element="groups")
+        raise ShapeError(
+            f"has {len(campaign.groups)} entries for {n} postures",
+            element="groups",
+            remedy="Give one group per configuration",
+        )
     return tuple(str(group) for group in campaign.groups)
 
 

@@ -81,7 +81,9 @@ def read_options(cls: type, settings: Mapping[str, str], length: float, file: st
             try:
                 values[option.name] = option.metadata["read"](text, length)
             except ValueError as expected:
-                raise ModelError(f"{text!r} is not {expected}", file=file, element=option.name) from None
+                raise ModelError(
+                    f"{text!r} is not {expected}", file=file, element=option.name, remedy="Correct this setting"
+                ) from None
     return values
 
 

@@ -72,7 +72,9 @@ class PlannedRows:
         )
         if not self.structure.chosen:
             raise ZvenoError(
-                "the measurement tells nothing about these parameters", element=", ".join(self.structure.names[:8])
+                "the measurement tells nothing about these parameters",
+                element=", ".join(self.structure.names[:8]),
+                remedy="Leave them out, or measure something else",
             )
         numbers = {name: k for k, name in enumerate(self.problem.names)}
         interest = [numbers[name] for name in self.structure.chosen]
@@ -173,7 +175,11 @@ class PlannedRows:
         if self.both_sides:
             self.notes.append(BOTH_SIDES)
             if self.measurement.implicit:
-                raise ZvenoError("contacts from both sides are not planned", element="hysteresis")
+                raise ZvenoError(
+                    "contacts from both sides are not planned",
+                    element="hysteresis",
+                    remedy="Plan without hysteresis",
+                )
         return np.tile(self.measurement.component_sigma(), self.measurement.n_seen * (2 if self.both_sides else 1))
 
     @property

@@ -188,11 +188,19 @@ def _candidates(
         return q, notes + ([", ".join(tight)] if tight else [])
     q = robot.mechanism.checked_q(np.atleast_2d(candidates), "candidates")
     if q.ndim != 2 or not len(q) or not np.isfinite(q).all():
-        raise ShapeError(f"has shape {q.shape}, or numbers that are not finite", element="candidates")
+        raise ShapeError(
+            f"has shape {q.shape}, or numbers that are not finite",
+            element="candidates",
+            remedy="Give configurations (n, n_q) of finite numbers",
+        )
     ok = allowed(q)
     if not ok.any():
         failed = [name for name, fine in allowed.rules(q).items() if not fine.any()]
-        raise ZvenoError("none of the candidates given is allowed", element=", ".join(failed) or "candidates")
+        raise ZvenoError(
+            "none of the candidates given is allowed",
+            element=", ".join(failed) or "candidates",
+            remedy="Give others, or looser limits",
+        )
     left = int((~ok).sum())
     return q[ok], [f"{left} of {len(ok)} candidates are not allowed and left out"] if left else []
 
@@ -266,7 +274,11 @@ def measured_before(have: Earlier | None, kind: Measurement, mechanism: Mechanis
     q = np.concatenate([np.zeros((0, mechanism.n_q)), *(part.q for part, _ in campaigns)])
     groups = tuple(group for part, _ in campaigns for group in part.groups)
     if groups and len(groups) != len(q):
-        raise ShapeError(f"{len(q)} postures have {len(groups)} groups", element="existing")
+        raise ShapeError(
+            f"{len(q)} postures have {len(groups)} groups",
+            element="existing",
+            remedy="Give one group per configuration",
+        )
     return Dataset(kind, q, groups=groups, name="existing"), [note for _, notes in campaigns for note in notes]
 
 
@@ -285,7 +297,11 @@ def _part(
     finite = np.isfinite(q).all(axis=1)
     if not isinstance(part, Dataset):
         if not finite.all():
-            raise ShapeError("has numbers that are not finite", element="existing")
+            raise ShapeError(
+                "has numbers that are not finite",
+                element="existing",
+                remedy="Leave out the rows that are not finite",
+            )
         return Dataset(kind, q, groups=part.groups if isinstance(part, MeasurementPlan) else ()), []
     if type(part.measurement) is not type(kind):
         raise ZvenoError(

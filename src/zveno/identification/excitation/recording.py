@@ -69,7 +69,10 @@ def simulate_log(
         sample_time=1.0 / rate, joint_friction=True,
     )  # fmt: skip
     if not run.finished:
-        raise ZvenoError(f"the simulated robot did not follow the motion: {run.reason}")
+        raise ZvenoError(
+            f"the simulated robot did not follow the motion: {run.reason}",
+            remedy="Give a slower motion, or more torque",
+        )
     noise = np.random.default_rng(rng)
     tau = run.tau + noise.normal(size=run.tau.shape) * np.asarray(torque_sigma, dtype=float)
     step = np.broadcast_to(np.asarray(resolution, dtype=float), (len(names),))

@@ -161,7 +161,12 @@ class _Bag:
                 break
         names = max(kinds, key=lambda its: kinds[its], default=())
         if not names:
-            raise ModelError("its joint states are empty", file=self.path, element=f"topic {self.topic}")
+            raise ModelError(
+                "its joint states are empty",
+                file=self.path,
+                element=f"topic {self.topic}",
+                remedy="Record a topic with positions",
+            )
         return ["time", *names], len(set(stamps)) > max(1, len(stamps) // 2)
 
     def messages(self, stamped: bool) -> Iterator[tuple[float, Any]]:

@@ -87,7 +87,9 @@ def read_text_table(path: object) -> LogTable:
         raise ModelError("is empty", file=path, remedy="The first line names the columns")
     settings, lines = _head(beginning, path)
     if not lines:
-        raise ModelError("has no line that names columns", file=path)
+        raise ModelError(
+            "has no line that names columns", file=path, remedy="Begin the file with a line of column names"
+        )
     (number, begin, offset, head), *rest = lines
     delimiter = delimiter_of(head)
     try:
@@ -131,7 +133,9 @@ def read_text_table(path: object) -> LogTable:
                 data, left = data[:end], data[end:]
                 if len(left) > MAX_LINE_BYTES:
                     raise ModelError(
-                        f"line {line + data.count(10) + 1} has more than {MAX_LINE_BYTES} characters", file=path
+                        f"line {line + data.count(10) + 1} has more than {MAX_LINE_BYTES} characters",
+                        file=path,
+                        remedy="Check that the file is a table of text",
                     )
                 if data:
                     yield from parser.numbers(data, line, indices)
@@ -161,7 +165,11 @@ def _head(beginning: bytes, path: object) -> tuple[dict[str, str], list[tuple[in
     for number, raw in enumerate(beginning[offset:].split(b"\n"), start=1):
         offset += len(raw) + 1
         if len(raw) > MAX_LINE_BYTES:
-            raise ModelError(f"line {number} has more than {MAX_LINE_BYTES} characters", file=path)
+            raise ModelError(
+                f"line {number} has more than {MAX_LINE_BYTES} characters",
+                file=path,
+                remedy="Check that the file is a table of text",
+            )
         text = raw.decode("utf-8", "replace").rstrip("\r")
         if is_comment(text):
             match = SETTING.match(text.strip())
@@ -217,7 +225,10 @@ class _Parser:
         values = parsed_numbers(("\n".join(rows) + "\n").encode(), self.width, indices)
         if values is None or len(values) != len(lines):
             raise ModelError(
-                "its lines are not rows of numbers", file=self.file, element=f"lines from {lines[0]} on"
+                "its lines are not rows of numbers",
+                file=self.file,
+                element=f"lines from {lines[0]} on",
+                remedy="Remove the lines that are not rows, or mark them with #",
             )
         yield np.array(lines), values
 
@@ -347,7 +358,7 @@ def read_parquet_table(path: object) -> LogTable:
         ) from None
     with opened(path, MAX_LOG_BYTES) as stream:
         if stream.read(4) != b"PAR1":
-            raise ModelError("is not a Parquet file", file=path)
+            raise ModelError("is not a Parquet file", file=path, remedy="Give the suffix of its format")
     place = str(path)
 
     def damaged(error: BaseException) -> ModelError:
@@ -361,7 +372,7 @@ def read_parquet_table(path: object) -> LogTable:
         times = {name for name, kind in schema.items() if kind in (polars.Datetime, polars.Duration)}
         names = [name for name, kind in schema.items() if kind.is_numeric() or name in times]
         if not names:
-            raise ModelError("has no columns of numbers", file=path)
+            raise ModelError("has no columns of numbers", file=path, remedy="Write numbers as numeric columns")
         total = int(source.select(polars.len()).collect().item())
     except faults as error:
         raise damaged(error) from None

@@ -213,7 +213,11 @@ def joint_side(
             "mechanicalReduction), or say side='joint'",
         )
     if np.linalg.matrix_rank(inside) < len(at):
-        raise ModelError("its transmission is singular", element=mechanism.name)
+        raise ModelError(
+            "its transmission is singular",
+            element=mechanism.name,
+            remedy='Correct the matrix, or record joint positions (side="joint")',
+        )
     return JointSide(np.linalg.inv(inside), inside.T * factors, added)
 
 

@@ -185,7 +185,11 @@ def log_joints(robot: Robot | Mechanism, names: Sequence[str] | None = None) -> 
         joint.name for joint in mechanism.joints if joint.mimic is None and joint.type.n_v == joint.type.n_q == 1
     )
     if not single:
-        raise ModelError("has no joint with one axis, which recordings are about", element=mechanism.name)
+        raise ModelError(
+            "has no joint with one axis, which recordings are about",
+            element=mechanism.name,
+            remedy="Give a robot with revolute or prismatic joints",
+        )
     if names is None:
         return single
     unknown = [name for name in names if name not in single]
@@ -208,7 +212,7 @@ def _numbers(value: ArrayLike, shape: tuple[int, ...], word: str, names: Sequenc
     try:
         array = real_array(value)
     except (TypeError, ValueError):
-        raise ShapeError(f"{word} is not an array of real numbers") from None
+        raise ShapeError(f"{word} is not an array of real numbers", remedy="Give an array of floats") from None
     if array.shape != shape:
         raise ShapeError(
             f"{word} has shape {array.shape} where {shape} is needed",

@@ -133,7 +133,7 @@ class LogRows:
         names = [Path(table.file).name for table in self.tables]
         main = files[first]
         if main is None:
-            raise ModelError("has no rows", file=names[first])
+            raise ModelError("has no rows", file=names[first], remedy="Give a recording with rows")
         lines, seconds, _ = main
         if seconds is None:  # any clock will do where rows stand side by side
             seconds = next(
@@ -219,7 +219,7 @@ def read_log(
     """
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     if not paths:
-        raise ModelError("no file was given", element="path")
+        raise ModelError("no file was given", element="path", remedy="Give a path, or a list of paths")
     options = dict(columns or {})
     topic = options.pop("topic", None)
     tables = [open_table(each, None if topic is None else str(topic)) for each in paths]

@@ -126,7 +126,9 @@ class JointType(ABC):
 
     def about(self, axis: ArrayLike) -> JointType:
         """Return the same joint type with another axis (joints with one axis only)."""
-        raise ZvenoError(f"a {self.kind} joint does not have one axis")
+        raise ZvenoError(
+            f"a {self.kind} joint does not have one axis", remedy="Choose a joint with one axis, such as Revolute"
+        )
 
     def scaled(self, factor: float) -> JointType:
         """Return the joint type for a mechanism whose lengths are multiplied by `factor`."""

@@ -90,7 +90,9 @@ class PivotLever(_Lever):
         except (TypeError, ValueError):
             points = np.zeros(0)
         if points.shape != (2, 3) or not np.isfinite(points).all():
-            raise ModelError("a pin is not a point of three finite numbers", element=where)
+            raise ModelError(
+                "a pin is not a point of three finite numbers", element=where, remedy="Give x, y, z in metres"
+            )
         if not (np.isfinite(self.retracted) and self.retracted > 0):
             raise ModelError(
                 f"the retracted length is {self.retracted}", element=where, remedy="Give metres, more than 0"
@@ -241,7 +243,9 @@ class HydraulicSupply:
             _positive(where, self, "precharge")
         if self.tank >= self.pressure:
             raise ModelError(
-                f"the tank's {self.tank:.3g} Pa are not below the pressure of {self.pressure:.3g} Pa", element=where
+                f"the tank's {self.tank:.3g} Pa are not below the pressure of {self.pressure:.3g} Pa",
+                element=where,
+                remedy="Give a lower pressure to the tank, or more to the supply",
             )
 
 

@@ -68,7 +68,7 @@ def show_excitation(stage: Stage, gui: Any, result: Excitation) -> Playback:
 def steps(stage: Stage, gui: Any, q: np.ndarray, word: str) -> Playback:
     """Show configurations on a time bar, for half a second each during playback."""
     if not len(q):
-        raise ZvenoError("there is no configuration to show", element=word)
+        raise ZvenoError("there is no configuration to show", element=word, remedy="Show a result with solutions")
     return Playback(stage.worker, gui, STEP_SECONDS * np.arange(len(q)), lambda k: stage.set(q[k]), unit=word)
 
 

@@ -140,7 +140,11 @@ def poses_as_rows(y: ArrayLike | None, n: int) -> tuple[ArrayLike | None, list[R
         given = np.isfinite(array[:, :3, :3]).all(axis=(1, 2))
         bad = given & np.array([not is_rotation(T[:3, :3], 1e-4) for T in array])
         if bad.any() and bad.sum() == given.sum():
-            raise ShapeError(f"the rotation of row {np.flatnonzero(bad)[0] + 1} is not orthonormal", element="y")
+            raise ShapeError(
+                f"the rotation of row {np.flatnonzero(bad)[0] + 1} is not orthonormal",
+                element="y",
+                remedy="Give rotations whose columns are unit vectors at right angles",
+            )
         rows = PoseReadings.reading(array, None)
         return np.where(bad[:, None], np.nan, rows), [Remark(bad, "have rotations that are not orthonormal")]
     return y, []
