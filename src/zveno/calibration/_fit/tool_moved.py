@@ -60,7 +60,12 @@ def find_moved_tool(state: FitState) -> FitState:
         return state
     folds = [*chain(*folds_of(problem, settings.folds or FOLDS, settings.seed, options.components))]
     none = np.zeros((problem.n_rows, 0))
-    with_change, without = (_loss(problem, options, whole, folds, extra) for extra in (change.columns, none))
+    distances = [_distances(problem, options, whole, folds, extra) for extra in (change.columns, none)]
+    components = distances[0][1]
+    # A large displacement is not linear, and leaves more than the stated noise: limits grow with what is left.
+    size = max(1.0, float(np.median(distances[0][0] / np.sqrt(np.maximum(components, 1)))))
+    limits = size * outlier_limits(problem, components, freedom(problem, whole.fit, whole.weight))
+    with_change, without = (float(np.sum(np.minimum(distance, limits) ** 2)) for distance, _ in distances)
     if not with_change < (1.0 - GAIN) * without:
         return state
     campaign, six = problem.campaigns[change.part], np.zeros(6)
@@ -70,11 +75,11 @@ def find_moved_tool(state: FitState) -> FitState:
     return replace(state, tool_moved=ToolMove(campaign.name, row, *sizes, campaign.file))
 
 
-def _loss(
+def _distances(
     problem: FitProblem, options: FitOptions, whole: Solution, folds: list[np.ndarray], extra: np.ndarray
-) -> float:
-    """Return the sum of squared distances, in standard deviations, of data rows from linear fits without them, each
-    capped at the outlier limit.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distances (data rows,) from linear fits without them, in standard deviations, and their numbers of
+    components.
 
     Args:
         problem, options, whole: the fit.
@@ -99,9 +104,7 @@ def _loss(
         new = J[np.ix_(test, ~kept)]
         Q = np.linalg.qr(new[:, abs(new).max(axis=0, initial=0.0) > 0])[0]
         unseen[test] = left - Q @ (Q.T @ left)
-    distance, components = row_distances(problem, unseen)
-    limits = outlier_limits(problem, components, freedom(problem, whole.fit, whole.weight))
-    return float(np.sum(np.minimum(distance, limits) ** 2))
+    return row_distances(problem, unseen)
 
 
 def _clearest(problem: FitProblem, options: FitOptions, whole: Solution) -> _Change | None:
