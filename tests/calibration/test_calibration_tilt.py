@@ -8,7 +8,7 @@ import zveno
 from zveno import calibration
 from zveno.calibration import CalibrationModel
 from zveno.calibration.measurements import KINDS
-from zveno.calibration.measurements.kinds.tilt import Tilt
+from zveno.calibration.measurements.kinds.direction import Tilt
 
 
 def test_the_kind_is_found_by_its_name():

@@ -1,7 +1,7 @@
 """Kinds of measurement, data sets of them, and their rows.
 
-`KINDS` has every kind by name. Each is one file of `kinds`. All of them are imported here, so that a new file is
-found without registration.
+`KINDS` has every kind by name. Each is a class in a file of `kinds`, beside its variants. All are imported here,
+so that a new one is found without registration.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from . import kinds
 from .base import KINDS as KINDS
 from .base import Measurement as Measurement
 from .kinds.ball_bar import BallBar as BallBar
-from .kinds.camera import Camera as Camera
 from .kinds.direction import AxisDirection as AxisDirection
+from .kinds.direction import Tilt as Tilt
 from .kinds.distance import Distance as Distance
 from .kinds.fixed_point import FixedPoint as FixedPoint
+from .kinds.fixed_point import SelfTouch as SelfTouch
+from .kinds.fixed_point import Sockets as Sockets
 from .kinds.line import Line as Line
 from .kinds.pixels import Pixels as Pixels
 from .kinds.plane import Plane as Plane
+from .kinds.pose import Camera as Camera
 from .kinds.pose import Pose as Pose
 from .kinds.pose import RelativePose as RelativePose
 from .kinds.position import Position as Position
 from .kinds.position import RelativePosition as RelativePosition
-from .kinds.self_touch import SelfTouch as SelfTouch
-from .kinds.sockets import Sockets as Sockets
-from .kinds.tilt import Tilt as Tilt
 
 for _module in pkgutil.iter_modules(kinds.__path__):
     importlib.import_module(f"{kinds.__name__}.{_module.name}")

@@ -30,7 +30,7 @@ KINDS: dict[str, type[Measurement]] = {}
 
 @dataclass(frozen=True, eq=False)
 class Measurement(ABC):
-    """Kind of measurement without data: one file of `kinds`, which defines everything specific to it.
+    """Kind of measurement without data: a class in a file of `kinds`, which defines everything specific to it.
 
     Attributes:
         frame: frame of the robot that is measured; its default frame if None.

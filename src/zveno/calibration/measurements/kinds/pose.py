@@ -1,21 +1,21 @@
-"""Tool poses, in the robot's world or seen from an unknown frame."""
+"""Poses: of a tracker, relative ones, and those between a camera and a board."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ....errors import ShapeError
+from ....errors import ShapeError, unknown_name
 from ....kernels.ops import atan2, sqrt, where
 from ....spatial.rotations import from_quaternion, is_rotation, to_quaternion
 from ..._kinematics import inverses
 from .. import options
 from .._start_values import StartData, frames_of_poses
-from ..base import Countable, Measurement, Mistake, Noise, Remark, Slot, frame_slot
+from ..base import ALL_SIX, Countable, Measurement, Mistake, Noise, Remark, Slot, frame_slot
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,3 +173,58 @@ def _largest_column(R):
     identity = np.eye(3)
     columns = [[R[i, k] + identity[i, k] for i in range(3)] for k in range(3)]
     return np.array([where(second, z, where(first, y, x)) for x, y, z in zip(*columns, strict=True)])
+
+
+@dataclass(frozen=True, eq=False)
+class Camera(PoseReadings):
+    """Poses between a camera and a marker board, one of them on the robot and the other in the world.
+
+    Attributes:
+        mount: "hand" if the camera is on the robot (eye in hand), "world" if it stands beside it (eye to hand).
+        gives: "camera" if readings are poses of the camera in the board's frame, "board" if they are
+            poses of the board in the camera's frame, as vision libraries return them.
+        board, camera: names, or a (4, 4) pose where known: of what stands in the world as the world seen from it,
+            of what is on the robot as its pose in the frame.
+    """
+
+    mount: Literal["hand", "world"] = field(default="hand", metadata=options.one_of("hand", "world"))
+    gives: Literal["camera", "board"] = field(default="camera", metadata=options.one_of("camera", "board"))
+    board: str | ArrayLike = field(default="board", metadata=options.WORD)
+    camera: str | ArrayLike = field(default="camera", metadata=options.WORD)
+
+    kind = "camera"
+    lesser = "relative_position"
+
+    def __post_init__(self) -> None:
+        for option, value, known in (
+            ("mount", self.mount, ("hand", "world")),
+            ("gives", self.gives, ("camera", "board")),
+        ):
+            if value not in known:
+                raise unknown_name(option, value, known)
+
+    @property
+    def left(self) -> Slot:
+        """Frame that is fixed in the world: the board or the camera."""
+        return self._slot("board" if self.mount == "hand" else "camera")
+
+    @property
+    def right(self) -> tuple[Slot, ...]:
+        """Frame that is on the robot: the camera or the board."""
+        return (self._slot("camera" if self.mount == "hand" else "board"),)
+
+    def _slot(self, which: str) -> Slot:
+        given = getattr(self, which)
+        return Slot(given, ALL_SIX, None, True) if isinstance(given, str) else frame_slot(given, which)
+
+    def data(self, y: ArrayLike | None, n: int) -> tuple[np.ndarray, list[Remark]]:
+        """Return the readings as poses of the moving frame seen from the fixed one."""
+        poses, remarks = super().data(y, n)
+        moving = "camera" if self.mount == "hand" else "board"
+        if self.gives == moving:
+            return poses, remarks
+        return self.reading(inverses(as_transforms(poses[:, 0])), None)[:, None], remarks
+
+    def countable(self) -> Countable | None:
+        """Return the count data of poses; frames of camera and board are wanted."""
+        return Countable(None, False)
