@@ -188,3 +188,66 @@ def test_gepetto(tmp_path):
     ):
         with pytest.raises(ZvenoError, match=words):
             read(f"closed_loop: [['end', 'top']]\n{wrong}\n", tmp_path, "robot.yaml")
+
+
+FOUR_BAR = """name: four bar
+motors: q1
+reference: q1 0.4, q2 0.445, q3 1.729, q4 1.284
+Ry(-q1) Tx(0.3) Ry(-q2) Tx(0.9) Ry(-q4)
+= Tx(1.0) Ry(-q3) Tx(0.8)
+"""
+
+
+def test_elementary_products_that_are_equal(tmp_path):
+    """Two ways from the base to one frame close a loop; errors name the line of the second one."""
+    file = tmp_path / "four_bar.ets"
+    file.write_text(FOUR_BAR)
+    robot = zveno.load(file)
+    found = zveno.loops.mobility(robot)
+    assert (found.mobility, found.driven, found.dependent) == (1, ("q1",), ("q2", "q4", "q3"))
+    q = dict(zip(robot.joint_names, zveno.loops.close(robot, [1.0]).q, strict=True))
+    across = np.array([0.3 * np.cos(1.0) - 1.0, 0.3 * np.sin(1.0)]) + 0.9 * np.array(
+        [np.cos(1.0 + q["q2"]), np.sin(1.0 + q["q2"])]
+    )
+    assert np.allclose(across, 0.8 * np.array([np.cos(q["q3"]), np.sin(q["q3"])]))
+    file.write_text(FOUR_BAR.replace("Ry(-q3)", "Rq(-q3)"))
+    with pytest.raises(zveno.ZvenoError, match=r"line 5.*'Rq'"):
+        zveno.load(file)
+    file.write_text(FOUR_BAR.replace("q3 1.729", "q9 1.729"))
+    with pytest.raises(zveno.ZvenoError, match=r"reference: 'q9 1\.729' is not a joint"):
+        zveno.load(file)
+    file.write_text(FOUR_BAR.replace("motors: q1", "motors: q7"))
+    with pytest.raises(zveno.ZvenoError, match="q7"):
+        zveno.load(file)
+
+
+@pytest.mark.filterwarnings("ignore:.*no inertia")
+def test_tables_keep_loops_of_a_chain(tmp_path):
+    """A chain whose end is pinned to the ground: loop, motors and reference come back; other ends are named."""
+    at = [zveno.transforms.transform(None, [x, 0, 0]) for x in (0.3, 0.9, 0.8, 1.0)]
+    hinge, links = zveno.joints.Revolute(), [zveno.Link(name) for name in "gabc"]
+    joints = [
+        zveno.Joint("q1", "g", "a", hinge),
+        zveno.Joint("q2", "a", "b", hinge, at[0]),
+        zveno.Joint("q3", "b", "c", hinge, at[1]),
+    ]
+    frames = [zveno.Frame("tool", "c", at[2]), zveno.Frame("pin", "g", at[3])]
+    reference = {"q1": 0.4, "q2": 0.445, "q3": 1.7}
+    given = {"loops": [zveno.Loop("tool", "pin")], "motors": ["q1"], "reference": reference}
+    robot = zveno.Robot(zveno.assemble("pinned", links, joints, frames, **given))
+    again = zveno.load(robot.write(tmp_path / "pinned.toml"))
+    assert again.mechanism.loops == robot.mechanism.loops
+    assert again.mechanism.motors == ("q1",)
+    assert np.array_equal(again.mechanism.reference, robot.mechanism.reference)
+    assert np.allclose(zveno.loops.close(again, [0.6]).q, zveno.loops.close(robot, [0.6]).q, atol=1e-12)
+    given["loops"] = [zveno.Loop("c", "pin")]
+    other = zveno.Robot(zveno.assemble("pinned", links, joints, frames, **given))
+    with pytest.warns(zveno.ZvenoWarning, match="cannot hold loop c–pin"):
+        other.write(tmp_path / "other.toml")
+
+
+@pytest.mark.parametrize("name", ["robot.sdf", "robot.xml"])
+def test_sdf_is_refused_with_a_remedy(name, tmp_path):
+    (tmp_path / name).write_text('<?xml version="1.0"?><sdf version="1.9"><model name="m"/></sdf>')
+    with pytest.raises(zveno.ZvenoError, match=r"SDF is not read.*<loop_joint>"):
+        zveno.load(tmp_path / name)

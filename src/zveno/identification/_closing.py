@@ -43,8 +43,10 @@ def motor_logs(robot: RobotFunctions, logs: Sequence[Log], held_out: Sequence[Lo
     q0 = np.array(mechanism.neutral() if mechanism.reference is None else mechanism.reference)
     for name, position in zip(names, next(logs[0].blocks()).q[0], strict=True):
         q0[mechanism.q_slices[name]] = position
-    passive = [name for name in names if name not in closed_at(mechanism).velocity_names]
-    closed = closed_at(mechanism, q0) if passive else closed_at(mechanism)
+    closed = closed_at(mechanism)
+    passive = [name for name in names if name not in closed.velocity_names]
+    if passive:
+        closed = closed_at(mechanism, q0)
     motors = closed.velocity_names
     if closed.torque_names != motors:
         raise ModelError(

@@ -466,18 +466,21 @@ def to_dh(mechanism: Mechanism) -> str:
     Link frames follow the convention; inertia and named frames are expressed there. Links on fixed joints are
     merged into the one that carries them. The frame `tool` is the default frame. A chain that no table describes
     (branches, other joint types, mimic joints, axes too nearly parallel) is refused with the reason. A
-    `ZvenoWarning` names the losses: closed loops, first moments without mass, shapes and sections of a URDF.
+    `ZvenoWarning` names the losses: closed loops that do not end at named frames, first moments without mass,
+    shapes and sections of a URDF.
     """
     chain = _Chain(mechanism)
     chain.place(*_standard_rows(chain.joints, T_last_link=chain.bodies[-1][0][1]))
+    held = chain.loops
     losses = [
-        *coupling_losses(mechanism, transmission_held=True),
+        *coupling_losses(mechanism, transmission_held=True, loops_held=held),
         *chain.massless_moments(),
         *extra_losses(mechanism),
     ]
     warn_about_losses(mechanism, "a Denavit–Hartenberg table", losses)
     joints = [_joint_block(chain, k) for k in range(len(chain.joints))]
-    return "\n".join([_top(chain), *joints, *(_frame_block(chain, frame) for frame in chain.frames)])
+    frames = [_frame_block(chain, frame) for frame in chain.frames]
+    return "\n".join([_top(chain), *joints, *frames, *map(_loop_block, held), *_reference_block(mechanism)])
 
 
 class _Chain:
@@ -573,6 +576,13 @@ class _Chain:
         tool = self.tool
         return merged + [other for other in self.mechanism.frames if tool is None or other.name != tool.name]
 
+    @property
+    def loops(self) -> list[Loop]:
+        """Closed loops whose ends are frames of the table."""
+        tool = self.tool
+        written = {frame.name for frame in self.frames} | ({"tool"} if tool and tool.name == "tool" else set())
+        return [loop for loop in self.mechanism.loops if {loop.frame, loop.other} <= written]
+
     def T_frame_of(self, frame: Frame) -> tuple[int, np.ndarray]:
         """Return the number of the body that carries a frame, and its pose in the body's table frame."""
         body = self.number_of[frame.link]
@@ -611,6 +621,8 @@ def _top(chain: _Chain) -> str:
         lines.append(f"base = {_quoted(base)}")
     if tool is not None and (at_tool or tool.name == "tool"):
         lines.append(f"tool = {_quoted(at_tool or 'Tz(0)')}")
+    if mechanism.motors is not None:
+        lines.append(f"motors = [{', '.join(map(_quoted, mechanism.motors))}]")
     if not np.array_equal(mechanism.gravity, DEFAULT_GRAVITY):
         lines.append(f"gravity = {_list(mechanism.gravity)}")
     if mechanism.transmission is not None:
@@ -640,6 +652,19 @@ def _joint_block(chain: _Chain, k: int) -> str:
         words = ", ".join(f"{key} = {_number(getattr(joint.drive, key)[0])}" for key in keys)
         lines.append(f"drive = {{ {words} }}")
     return "\n".join(lines + _inertia_lines(chain, k + 1)) + "\n"
+
+
+def _loop_block(loop: Loop) -> str:
+    locked = ", ".join(map(_quoted, loop.locked))
+    lines = ["[[loop]]", f"frame = {_quoted(loop.frame)}", f"other = {_quoted(loop.other)}", f"locked = [{locked}]"]
+    return "\n".join(lines) + "\n"
+
+
+def _reference_block(mechanism: Mechanism) -> list[str]:
+    if mechanism.reference is None:
+        return []
+    values = zip(mechanism.coordinate_names, mechanism.reference, strict=True)
+    return ["\n".join(["[reference]", *(f"{_quoted(name)} = {_number(x)}" for name, x in values)]) + "\n"]
 
 
 def _frame_block(chain: _Chain, frame: Frame) -> str:

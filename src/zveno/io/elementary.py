@@ -1,6 +1,6 @@
 """Products of elementary transforms as text: document 001's form of a mechanism.
 
-    name: two links            # optional header: name, source, unit, angle, gravity, snap
+    name: two links            # optional header: name, source, unit, angle, gravity, snap, motors, reference
     unit: mm
     Tz(670) Rz(q1) Rx(-90deg)  # terms Tx Ty Tz Rx Ry Rz, read from the base to the tool
     Tx(431.8) Rz(-elbow + pi/2) Tz(70)
@@ -12,6 +12,16 @@ with a factor if wished (`Rz(-q2)`, `Tz(0.5*q3)`), is a mimic joint that follows
 
 Link k (`link1`, …; `base` is the fixed one) has its frame right after the k-th joint. Terms before a joint are its
 placement on the previous link. Terms after the last joint are the frame `tool`.
+
+A product that begins with `=` leads from the base to the same frame on another way, and closes a loop:
+
+    motors: q1
+    reference: q1 0.4, q2 0.445, q3 1.729, q4 1.284
+    Ry(-q1) Tx(0.3) Ry(-q2) Tx(0.9) Ry(-q4)
+    = Tx(1.0) Ry(-q3) Tx(0.8)
+
+Both ends coincide with their axes; a ball at the end is three rotations. A joint of an earlier product, such as one
+that carries all of them, is followed by its copy. `motors` names the driven joints, and `reference` a closed state.
 
 Angles within 1e-5 rad of a multiple of 15° are taken to be that multiple and listed in the mechanism's notes;
 `snap: no` in the header, or `snap=False`, keeps them as typed.
@@ -30,7 +40,19 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ModelError, ZvenoError
-from ..mechanism import DEFAULT_GRAVITY, Frame, Joint, Limits, Link, Mechanism, Mimic, Prismatic, Revolute, assemble
+from ..mechanism import (
+    DEFAULT_GRAVITY,
+    Frame,
+    Joint,
+    Limits,
+    Link,
+    Loop,
+    Mechanism,
+    Mimic,
+    Prismatic,
+    Revolute,
+    assemble,
+)
 from ..spatial import angles
 from ..spatial.rotations import elementary as rotation
 from ..spatial.rotations import z_to
@@ -44,7 +66,7 @@ from .write import coupling_losses, extra_losses, listed, warn_about_losses
 _MAX_TERMS = 20_000
 _TERM_NAMES = ("Tx", "Ty", "Tz", "Rx", "Ry", "Rz")
 _HEADER = re.compile(r"\s*([^\W\d]\w*)\s*[:=]\s*(.*?)\s*")
-_HEADER_KEYS = ("name", "source", "unit", "angle", "gravity", "snap")
+_HEADER_KEYS = ("name", "source", "unit", "angle", "gravity", "snap", "motors", "reference")
 _LOOKS_LIKE_TERMS = re.compile(r"[TR][xyz]\s*\(")
 
 
@@ -105,13 +127,15 @@ def elementary_mechanism(
     )
     notes: list[str] = []
     snap = _snap_choice(header.get("snap"), snap, place)
-    terms = parse_terms(body, units, place, snap=snap, notes=notes)
     parts = _Parts(body, place, units)
-    for term in terms:
-        parts.add(term)
+    frames: list[Frame] = []
+    for product in _products(body):
+        parts.begin()
+        for term in parse_terms(product, units, place, snap=snap, notes=notes):
+            parts.add(term)
+        frames.append(Frame(f"way{len(frames) + 1}" if frames else "tool", parts.end, parts.T_link_end))
     if not parts.joints:
         raise ModelError("it has no joint", file=file, remedy="Write a joint as a word, for example Rz(q1)")
-    frames = [Frame("tool", parts.links[-1].name, parts.T_link_end)]
     try:
         return assemble(
             header.get("name") or name,
@@ -121,9 +145,19 @@ def elementary_mechanism(
             gravity=_gravity(header.get("gravity"), place),
             source=header.get("source") or (str(file) if file is not None else "elementary transforms"),
             notes=notes,
+            loops=[Loop("tool", frame.name, "weld") for frame in frames[1:]],
+            motors=re.split(r"[\s,]+", header["motors"]) if "motors" in header else None,
+            reference=parts.reference(header["reference"]) if "reference" in header else None,
         )
     except ZvenoError as error:
         raise error.located(file=file) from None
+
+
+def _products(text: str) -> list[str]:
+    """Return the products of a text that `=` separates, each with blanks in place of the others."""
+    starts = [0, *(match.start() + 1 for match in re.finditer("=", text)), len(text) + 1]
+    blank = re.sub(r"[^\n]", " ", text)
+    return [blank[:a] + text[a : b - 1] + blank[b - 1 :] for a, b in itertools.pairwise(starts)]
 
 
 def constant_transform(text: str, units: Units, place: Place, *, snap: bool, notes: list[str]) -> np.ndarray:
@@ -190,10 +224,32 @@ class _Parts:
         self.text, self.place, self.units = text, place, units
         self.links = [Link("base", inertia_given=False)]
         self.joints: list[Joint] = []
+        self.end = "base"
         self.T_link_end = np.eye(4)
         self._first_use: dict[str, _Term] = {}
         self._taken: set[str] = set()
         self._followers: dict[str, int] = {}
+
+    def begin(self):
+        """Begin at the base."""
+        self.end, self.T_link_end = "base", np.eye(4)
+
+    def reference(self, text: str) -> dict[str, float]:
+        """Return the coordinates of a header entry `q1 0.4, q2 30`, by joint, in SI units."""
+        values = {}
+        for item in text.split(","):
+            name, *numbers = item.split()
+            try:
+                (value,) = map(float, numbers)
+                values[name] = self.units.si(value, self._first_use[name].dimension)
+            except (ValueError, KeyError):
+                raise ModelError(
+                    f"{item.strip()!r} is not a joint and its coordinate",
+                    file=self.place.file,
+                    element="reference",
+                    remedy=f"Write {', '.join(f'{known} 0.5' for known in list(self._first_use)[:2])}",
+                ) from None
+        return values
 
     def add(self, term: _Term):
         """Add a term: a constant moves the end of the last link; a joint starts a new link."""
@@ -221,11 +277,9 @@ class _Parts:
             name = self._fresh_name(variable)
         self._taken.add(name)
         child = f"link{len(self.links)}"
-        self.joints.append(
-            Joint(name, self.links[-1].name, child, motion, T_parent_joint=self.T_link_end, mimic=mimic)
-        )
+        self.joints.append(Joint(name, self.end, child, motion, T_parent_joint=self.T_link_end, mimic=mimic))
         self.links.append(Link(child, inertia_given=False))
-        self.T_link_end = np.eye(4)
+        self.end, self.T_link_end = child, np.eye(4)
 
     def _ratio_of_units(self, term: _Term) -> float:
         """Return the SI value of one file unit of the follower over one of the leader: 0.001 for mm by radians."""

@@ -165,6 +165,8 @@ def _from_file(path: Path, snap: bool | None, format: str | None) -> Mechanism:
 
 def _format_of(path: Path) -> str:
     suffix = path.suffix.lower()
+    if suffix == ".sdf":
+        raise _sdf(path)
     for format, suffixes in FORMATS.items():
         if suffix in suffixes:
             return format
@@ -178,6 +180,15 @@ def _format_of(path: Path) -> str:
     )
 
 
+def _sdf(path: Path) -> ModelError:
+    return ModelError(
+        "SDF is not read: no reader of it is kept as a Python package",
+        file=path,
+        remedy="Write a URDF with a <loop_joint> for every joint to a link that already has a parent, or an MJCF "
+        "with <equality>; or give zveno.load a pinocchio.Model of the tree",
+    )
+
+
 def _xml_format(path: Path) -> str:
     """Return the XML format by the root element alone; the reader itself checks the rest."""
     name = _root_name(read_text(path))
@@ -185,6 +196,8 @@ def _xml_format(path: Path) -> str:
         return "mjcf"
     if name == "robot":
         return "urdf"
+    if name == "sdf":
+        raise _sdf(path)
     raise ModelError(
         f"its root element is <{name}>" if name else "it has no XML element",
         file=path,
