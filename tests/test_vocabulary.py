@@ -143,6 +143,15 @@ def test_texts_are_free_of_dialect():
     assert wrong == []
 
 
+def test_pages_are_free_of_dialect():
+    wrong = []
+    for page in sorted((PAGE.parent).rglob("*.md")):
+        if "reference" not in page.parts and "site" not in page.parts:
+            prose = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+            wrong += [f"{page.name}: {match[0]}" for match in DIALECT.finditer(prose.lower())]
+    assert wrong == []
+
+
 def test_variables_say_what_they_hold():
     wrong: dict[str, list[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):

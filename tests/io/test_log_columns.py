@@ -154,7 +154,7 @@ def test_units_by_name_and_by_argument(robot, tmp_path):
         assert sentence in log.account
     bare = {name.split()[0]: values for name, values in scaled.items()}
     file.write_text(csv_text(bare))
-    with pytest.raises(ModelError, match="which no joint turns"):
+    with pytest.raises(ModelError, match="more than a joint turns"):
         read_log(file, robot)
     with pytest.raises(ModelError, match=r"2 s apart.*units"):
         read_log(file, robot, units={"position": "deg"})

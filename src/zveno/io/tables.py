@@ -339,7 +339,7 @@ def _check_turns(q: np.ndarray, name: str, file: str):
         )
     if widest > TURNS:
         raise ModelError(
-            f"goes to {widest:.4g} rad, which no joint turns",
+            f"reaches {widest:.4g} rad, more than a joint turns",
             file=file,
             element=f"column {name}",
             remedy="It looks like degrees: --settings angle=deg (in the file: # angle = deg), or angle=rad",

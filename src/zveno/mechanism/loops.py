@@ -102,8 +102,8 @@ def refuse_loops(robot: Any, function: str) -> None:
         raise ModelError(
             f"{function} does not know closed loops ({', '.join(loop.label for loop in loops)})",
             element=mechanism.name,
-            remedy=f"With loops work {WITH_LOOPS}. Jacobians and dynamics in velocities of motors are those of "
-            "zveno.loops.ClosedRobot(robot). The tree alone, with its loops open, is robot.opened()",
+            remedy=f"These functions take loops: {WITH_LOOPS}. zveno.loops.ClosedRobot has Jacobians and dynamics "
+            "in the velocities of the motors. The tree alone, with its loops open, is robot.opened()",
         )
 
 

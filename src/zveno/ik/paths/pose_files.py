@@ -42,7 +42,7 @@ def pose_of(numbers: Any, degrees: bool = False, where: str = "pose", rotation: 
             norm = float(np.linalg.norm(row[3:]))
             if abs(norm - 1.0) > 1e-3:
                 raise ShapeError(
-                    f"its quaternion has length {norm:.4g}", element=where, remedy="Give a unit one, wxyz"
+                    f"its quaternion has length {norm:.4g}", element=where, remedy="Give a unit quaternion, wxyz"
                 )
             return transform(from_quaternion(row[3:] / norm), row[:3])
         case (12,):
@@ -70,9 +70,11 @@ def read_poses(path: str | PathLike[str], degrees: bool = False, rotation: Angle
         else:
             rows = _lines(path)
     except (ValueError, TypeError, LookupError, StopIteration) as error:
-        raise ModelError(f"does not hold poses: {error}", file=path, remedy=f"One pose a line: {FORMS}") from error
+        raise ModelError(
+            f"does not hold poses: {error}", file=path, remedy=f"One pose per line: {FORMS}"
+        ) from error
     if not rows:
-        raise ModelError("holds no poses", file=path, remedy=f"One pose a line: {FORMS}")
+        raise ModelError("holds no poses", file=path, remedy=f"One pose per line: {FORMS}")
     try:
         return np.stack([pose_of(row, degrees, f"pose {k}", rotation) for k, row in enumerate(rows)])
     except ShapeError as error:

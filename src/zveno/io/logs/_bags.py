@@ -228,7 +228,7 @@ def _tables_only() -> Iterator[None]:
         computed = [str(name) for (name,) in connection.execute(query)]
         if computed:
             raise ModelError(
-                f"{', '.join(computed[:8])} is computed by a query that the file brings",
+                f"{', '.join(computed[:8])} is the result of a query stored in the file",
                 remedy="Record it again, or write it anew with `ros2 bag convert`",
             )
 

@@ -432,7 +432,7 @@ def _check_turns(q: np.ndarray, turning: np.ndarray, chosen: Chosen, source: str
         usual = float(np.quantile(sizes, 0.8)) if len(sizes) else 0.0
         if usual > TURNS:
             raise ModelError(
-                f"goes to {usual:.4g} rad, which no joint turns",
+                f"reaches {usual:.4g} rad, more than a joint turns",
                 file=source,
                 element=f"column {chosen.roles['position'][k].name}",
                 remedy="If it is in degrees, say units={'position': 'deg'} (--units position=deg); if it is the "
