@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...clock import time_is_over
+from ..._rows import apart
 from ...ik_problem import IkProblem
 from ...newton import Lanes
 from ..slices import Sliced
@@ -209,8 +210,7 @@ def _landed(slices: Slices, start: np.ndarray, cut: np.ndarray) -> tuple[np.ndar
     """Find solutions of slices next to points (n, 7) of their planes, and their numbers; −1 if there is none."""
     landed, squared = held_at(slices.problem, slices.lanes, start, slices.coordinate, LANDING)
     table = _by_slice(slices.slice, len(slices.values))[cut]
-    off = slices.x[table] - landed[:, None]
-    off = np.abs(off - 2 * np.pi * np.round(off / (2 * np.pi))).max(axis=2)
+    off = apart(slices.problem, slices.x[table], landed[:, None])
     off[table < 0] = np.inf
     best = np.argmin(off, axis=1)
     rows = np.arange(len(start))
