@@ -211,3 +211,24 @@ def test_shoulder_and_elbow_singular_at_once():
     complete = np.flatnonzero(found.status == "complete")
     assert len(complete) > 5
     assert (found.count[complete] == 8).all()
+
+
+@pytest.mark.parametrize("off", [1e-8, 1e-7])
+def test_a_slower_method_is_asked_only_where_no_row_is_open(off, monkeypatch):
+    """What is open claims nothing whatever another method finds; where branches only meet, that can decide."""
+    robot, rng, asked, open_or_asked = zveno.load("ur5"), np.random.default_rng(3), [], 0
+    slower = forms.all_solutions
+    monkeypatch.setattr(forms, "all_solutions", lambda *given: asked.append(given) or slower(*given))
+    for _ in range(12):
+        q = rng.uniform(-PI, PI, 6)
+        q[2] = off  # the elbow is stretched
+        asked.clear()
+        found = robot.ik(robot.forward_kinematics(q), limits=False)
+        is_open = "so near to singular" in found.notes.get(0, "")
+        open_or_asked += is_open or bool(asked)
+        assert found.status == ("undecided" if is_open else "complete")
+        if off == 1e-8:
+            assert is_open
+            assert not asked
+        assert nearest(q, found.q) < 1e-6
+    assert open_or_asked > 0

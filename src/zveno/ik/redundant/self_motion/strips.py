@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...clock import time_is_over
 from ..._rows import apart
+from ...clock import time_is_over
 from ...ik_problem import IkProblem
 from ...newton import Lanes
 from ..slices import Sliced
