@@ -26,6 +26,8 @@ NEARLY_SINGULAR = 1e-3
 UNEVEN = 4.0
 """Through a change of the sign of det J, no step may be longer than this times the middle one: steps of a curve
 shrink evenly as it is refined, a hop to another branch does not."""
+DETOUR = 2.0
+"""A motion to a given configuration may be this many times as long as the straight way; a longer one is a jump."""
 NEAR_LIMIT = 0.05
 """Distance to a limit, in radians or lengths; nearer turning points of a joint take smaller pieces."""
 LONGEST = 0.5
@@ -136,17 +138,19 @@ class Follower:
         return e, np.concatenate([(turn @ J[:, :3])[:, position] / problem.length, rates], axis=1)
 
     def corrected(self, q: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return q (s, n_q) moved to poses T (s, 4, 4) by damped Newton steps, and the squared errors (s,)."""
+        """Return q (s, n_q) moved to poses T (s, 4, 4) by damped Newton steps.
+
+        Also the squared errors (s,) before the last step, which squares them again.
+        """
         q, squared, left = q.copy(), np.full(len(q), np.inf), np.arange(len(q))
         for _ in range(CORRECTIONS):
             e, J = self.error(q[left], T[left])
             squared[left] = off = np.sum(e * e, axis=1)
-            going = off >= CONVERGED  # False where it is not a number
-            left = left[going]
+            damping = LEAST_DAMPING + DAMPING * off
+            q[left] = self.moved(q[left], -damped_steps(J, e, damping))
+            left = left[off >= CONVERGED]  # False where it is not a number
             if not len(left):
                 break
-            damping = LEAST_DAMPING + DAMPING * off[going]
-            q[left] = self.moved(q[left], -damped_steps(J[going], e[going], damping))
         return q, squared
 
     def advance(self, k: np.ndarray, states: np.ndarray, towards: np.ndarray | None = None) -> Advance:
@@ -173,6 +177,9 @@ class Follower:
             turned = self.signs_at(k[todo] + 1, x) * before[todo] < 0
             even = np.max(lengths, axis=0) <= UNEVEN * np.median(lengths, axis=0) + 1e-9
             fine &= ~turned | (even if halvings == HALVINGS else False)
+            if goal is not None:
+                straight = np.max(np.abs(self.difference(goal, states[todo])), axis=1, initial=0.0)
+                fine &= lengths.sum(axis=0) <= DETOUR * straight + 1e-9
             low, high = extremes(self.limited(places))
             if halvings < HALVINGS:
                 fine &= ~self._turns_near_limits(self.limited(places[[0, -1]]), low, high)
