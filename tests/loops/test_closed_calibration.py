@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from closed_machines import ankle, five_bar, four_bar, palletiser, random_ankle, random_plane_machine
+from parallel_robots import delta, stewart
 
 import zveno
 from zveno import calibration
@@ -89,6 +90,35 @@ def test_ranks(name, rank, all_of_them):
     passive = [n for n in robot.joint_names if n not in robot.mechanism.motors]
     offsets = {f"Rzq{k}" for k, n in enumerate(robot.joint_names, 1) if n in passive}
     assert not offsets & set(found.chosen), "zeros of joints that nobody reads"
+
+
+@pytest.mark.laws
+def test_platforms_have_as_many_parameters_as_their_closed_forms(tmp_path):
+    """Ranks of the equations |p + R b − a| = l of rods, which know no tree.
+
+    A Gough platform has 42 parameters (six rods, twelve points), 30 without both instrument frames. A delta on six
+    rods has 54, of which its nominal geometry hides 12.
+    """
+    platform, hanging = stewart(), delta()
+    platform.frame("tool", "platform", (0.0, 0.0, 0.65))
+    hanging.frame("tool", "platform", (0.0, 0.0, -0.75))
+
+    def rank(robot, kind, **options):
+        found = calibration.identifiability(robot, kind(frame="tool", **options))
+        assert found.status == "certain"
+        return found.rank
+
+    robot = zveno.load(platform.write(tmp_path))
+    assert rank(robot, calibration.Pose) == 42
+    assert rank(robot, calibration.Position) == 39
+    assert rank(robot, calibration.Pose, reference="tracker") == 30 + 6  # and the tool's frame
+    robot = zveno.load(hanging.write(tmp_path))
+    assert rank(robot, calibration.Pose) == 42
+    assert rank(robot, calibration.Position) == 38
+    rng = np.random.default_rng(0)
+    names = calibration.identifiability(robot, calibration.Pose(frame="tool")).names
+    off = {name: (0.02 if name[0] == "T" else 0.1) * rng.normal() for name in names}
+    assert rank(calibration.apply_deviations(robot, off, "tool"), calibration.Pose) == 54
 
 
 def test_a_loop_cut_elsewhere_identifies_as_much():

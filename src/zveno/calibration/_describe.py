@@ -263,6 +263,7 @@ def describe_identifiability(result: Identifiability) -> Description:
         Text("Classes", classes, media=TEXT),
         Text("Identified only together", result.expressions),
         Text("Counts and proof", proof),
+        Text("Notes", result.notes),
         Curves("Singular values, largest 1", series, "number", "size", log_y=True, note=note),
         Table("Parameters", table, media=PAGE),
     ]
