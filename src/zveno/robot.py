@@ -223,7 +223,7 @@ class Robot(RobotFunctions):
             drives: drive parameters that are counted. False: none, as in the literature. True: rotor inertia,
                 viscous and Coulomb friction and offset of every joint with one coordinate, and of joints with
                 several if the model gives them a drive. A sequence: some of "rotor", "viscous", "coulomb",
-                "offset", and "coupling" for motors that move two joints (see `coupling_regressor`). None: those of
+                "offset", and "coupling" for motors that move two joints. None: those of
                 `robot.inverse_dynamics`, which are the rotor inertias of the model.
             view: choice of the link parameters: "inertia", "pseudo" (document 000) or "center".
             massless: names of links without inertia; by default those whose inertia is explicitly zero.

@@ -14,9 +14,9 @@ import zveno
 from mechanisms import random_mechanism
 from tiers import few
 from zveno.algorithms.regressor import drive_regressor
-from zveno.base_parameters import coupling_regressor
 from zveno.base_parameters._samples import closed_states, closure
 from zveno.base_parameters.analyse import base_parameters
+from zveno.base_parameters.drives import coupling_regressor
 from zveno.base_parameters.regressor import base_kernel
 from zveno.errors import ZvenoError, ZvenoWarning
 from zveno.mechanism import Joint, Link, Loop, Revolute, assemble

@@ -150,9 +150,7 @@ def test_accuracy_maps_and_cells(executor, calibration, small_pieces):
     )
     assert bits(plain, CELLS) == bits(shared, CELLS)
     assert plain.inputs_hash == shared.inputs_hash
-    whole, map_ = (
-        zveno.calibration.accuracy_map(calibration, 350, **more) for more in ({}, {"executor": executor})
-    )
+    whole, map_ = (calibration.accuracy_map(350, **more) for more in ({}, {"executor": executor}))
     names = ("q", "points", "sigma_position", "sigma_rotation", "nominal_error")
     assert bits(whole, names) == bits(map_, names)
 

@@ -5,7 +5,6 @@ from ._identifiability import identifiability as identifiability
 from .accuracy import AccuracyCells as AccuracyCells
 from .accuracy import AccuracyMap as AccuracyMap
 from .accuracy import accuracy_cells as accuracy_cells
-from .accuracy import accuracy_map as accuracy_map
 from .axes import IdentifiedAxes as IdentifiedAxes
 from .axes import JointAxis as JointAxis
 from .axes import identify_axes as identify_axes

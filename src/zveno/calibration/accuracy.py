@@ -200,24 +200,14 @@ def predict(
 
 def accuracy_map(
     calibration: Calibration,
-    postures: int = 2000,
-    rng: np.random.Generator | int | None = 0,
-    frame: str | None = None,
+    postures: int,
+    rng: np.random.Generator | int | None,
+    frame: str | None,
     *,
-    executor: Executor | None = None,
-    progress: Progress = None,
+    executor: Executor | None,
+    progress: Progress,
 ) -> AccuracyMap:
-    """Compute accuracy over random postures within limits, before and after calibration; all of them are kept.
-
-    Args:
-        calibration: result of `calibrate`.
-        postures: number of postures.
-        rng: generator or seed.
-        frame: one of those that were measured; the first if None.
-        executor: workers that share the postures: any `concurrent.futures.Executor`; this process if None. The
-            result has the same bits for any.
-        progress: whether a bar is shown, or a function of (done, total).
-    """
+    """Do what `Calibration.accuracy_map` documents."""
     work, pieces = Predicted.of(calibration, frame, rng), posture_pieces(postures)
     parts = map_pieces(work, pieces, executor=executor, progress=progress)
     return AccuracyMap(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

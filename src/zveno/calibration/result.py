@@ -36,6 +36,9 @@ from .measurements.datasets import Dataset, sides
 from .models import Model, redundant_model
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from ..progress import Progress
     from ..robot import Robot
 
 
@@ -268,10 +271,25 @@ class Calibration(Result):
         return sides(self.nominal, flat, len(flat)).reshape(*signs.shape[:-1], self.nominal.n_v)
 
     def accuracy_map(
-        self, postures: int = 2000, rng: np.random.Generator | int | None = 0, frame: str | None = None
+        self,
+        postures: int = 2000,
+        rng: np.random.Generator | int | None = 0,
+        frame: str | None = None,
+        *,
+        executor: Executor | None = None,
+        progress: Progress = None,
     ) -> AccuracyMap:
-        """Compute accuracy over random postures, before and after; see `zveno.calibration.accuracy_map`."""
-        return accuracy_map(self, postures, rng, frame)
+        """Compute accuracy over random postures within limits, before and after calibration; all of them are kept.
+
+        Args:
+            postures: number of postures.
+            rng: generator or seed.
+            frame: one of those that were measured; the first if None.
+            executor: workers that share the postures: any `concurrent.futures.Executor`; this process if None. The
+                result has the same bits for any.
+            progress: True to show a bar, or a function of (done, total).
+        """
+        return accuracy_map(self, postures, rng, frame, executor=executor, progress=progress)
 
     @cached_property
     def planning_robot(self) -> Robot:
