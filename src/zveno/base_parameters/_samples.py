@@ -71,6 +71,8 @@ def closed_states(
             remedy="Give q0=, a state on the intended branch",
         )
     G, rank, margin = walk.free_velocities(q)
+    if not G.shape[1]:  # bodies that are rigidly joined: there is one state
+        return np.repeat(q[None], count, axis=0), np.repeat(G[None], count, axis=0)
     states, bases = [q], [G]
     direction = rng.normal(size=mechanism.n_v)
     tries = 0
