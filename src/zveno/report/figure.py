@@ -258,7 +258,7 @@ def _draw_curves(block: Curves, axes: Any) -> None:
     for mark in list(block.marks)[:MOST_MARKS]:
         axes.axvline(mark, linewidth=0.6, color=FAINT, linestyle=":", zorder=0)
     if len(series) > 1 and not block.levels:
-        beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if block.span > 1 else {"loc": "upper right"}
+        beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if block.span == 4 else {"loc": "upper right"}
         axes.legend(fontsize=7 if block.span > 1 else 6, frameon=False, labelcolor=INK, **beside)
     if block.log_x:
         axes.set_xscale("log")
