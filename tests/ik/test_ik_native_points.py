@@ -92,3 +92,14 @@ def test_a_slide_far_away_is_neither_taken_for_infinity_nor_listed_in_doubt():
     far = T.copy()
     far[:3, 3] *= 1e9 * problem.length
     assert evaluate(program, far, problem.limits)[-1, 1] == 0
+
+
+def test_a_pose_in_doubt_has_the_same_bits_alone_and_in_a_batch():
+    of_class = arm_classes()["point by RPP"]
+    robot = of_class.limited
+    T = of_class.poses(robot, 50, 3)[:12]
+    together = robot.ik(T, task="position")
+    for k, pose in enumerate(T):
+        alone = robot.ik(pose, task="position")
+        assert alone.status == together.status[k]
+        np.testing.assert_array_equal(alone.q, together.of(k))

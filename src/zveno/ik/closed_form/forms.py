@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ...kernels.compile import compiled_structured
 from .. import scan
 from ..ik_problem import IkProblem
+from ..newton import CONVERGED, lanes_of, newton
 from ..six_revolute.arm import merged
 from ..six_revolute.polish import polish
 from ..six_revolute.route import arm_of, as_raw
@@ -29,6 +31,9 @@ from .other_forms import (
     sliding_form_of,
 )
 from .recognition import fitting
+
+ITERATIONS = 24
+"""Steps of Newton's method on candidates of a program."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +154,10 @@ class ClosedForm:
             pose, q, meeting, curves = form.solve(X)
             raw = as_raw(pose, q, ~meeting, curves)
             return raw._replace(further=lambda which: as_raw(*all_solutions(links, X[which])))
-        pose, x, meeting = form.solve(before @ T if form.points else before @ T @ after)
+        if isinstance(form, SlidingForm):
+            pose, x, meeting = form.solve(before @ T @ after)
+        else:
+            pose, x, meeting = _by_program(problem, form, T)
         complete = ~meeting
         if meeting.any():
             unclear = meeting.nonzero()[0]
@@ -166,6 +174,30 @@ class ClosedForm:
         form = form_of_problem(problem)
         assert form is not None
         return f"Closed form by canonical subproblems: {form.name}."
+
+
+def _by_program(
+    problem: IkProblem, form: PointsForm | WristForm, T: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return poses (n,) and solutions (n, joints) of poses T (k, 4, 4), and where there may be others.
+
+    The candidates are those of the compiled program. One that Newton's method does not take to the pose leaves a
+    doubt.
+    """
+    from ..native.points.program import candidates_only
+    from ..native.points.tables import points_tables
+
+    kernel = compiled_structured(
+        candidates_only, points_tables(problem, form), name="ik_point", state_by_state=True
+    )
+    listed, found = kernel(T)
+    count, doubt = found.T
+    pose, row = (np.arange(listed.shape[1]) < count[:, None]).nonzero()
+    lanes = lanes_of(problem, T)
+    x, squared = newton(problem, listed[pose, row], lanes.targets[pose], lanes.tool, ITERATIONS)
+    meeting, reached = doubt > 0.0, squared < CONVERGED
+    meeting[pose[~reached]] = True
+    return pose[reached], problem.from_units(x[reached]), meeting
 
 
 def all_solutions(

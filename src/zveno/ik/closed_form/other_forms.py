@@ -14,7 +14,7 @@ from ...kernels.compile import compiled
 from ..six_revolute.templates import rigid_inverse
 from .axis_geometry import across, axes, meeting_point, parallel
 from .point_forms import PointForm, point_form
-from .sliding_arms import STRUCTURES, scara, sliding_wrist, wrist
+from .sliding_arms import STRUCTURES, scara, sliding_wrist
 from .subproblems import turned
 from .turns_then_slides import turns_then_slides
 
@@ -54,7 +54,6 @@ class SlidingForm:
     a: np.ndarray
     e: np.ndarray
     end_inverse: np.ndarray
-    points = False
 
     def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return poses (n,) and solutions (n, joints) of targets X (k, 4, 4), and where branches meet."""
@@ -78,26 +77,6 @@ class WristForm:
     h: np.ndarray
     e: np.ndarray
     end_inverse: np.ndarray
-    points = False
-
-    def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return poses (n,) and solutions (n, 6) of targets X (k, 4, 4), and where branches meet."""
-        D = X @ self.end_inverse
-        center = self.region.start / self.region.scale + self.region.origin
-        pose, x, sure = self.region.solve(D[:, :3, :3] @ center + D[:, :3, 3])
-        shapes = {"h": (6, 3), "e": (6, 3), "x": (3,), "R": (3, 3)}
-        angles, margin, gap = _wrist_kernel(tuple(shapes.items()), self.region.kinds)(
-            self.h, self.e, x, D[pose, :3, :3]
-        )
-        meeting = ~sure
-        meeting[pose[gap < MEETING]] = True
-        row, branch = (margin[:, None] > -EDGE).repeat(2, axis=1).nonzero()
-        return pose[row], np.concatenate([x[row], angles[row, branch]], axis=1), meeting
-
-
-@cache
-def _wrist_kernel(shapes: tuple, kinds: str):
-    return compiled(wrist, dict(shapes), options={"kinds": kinds})
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,12 +85,6 @@ class PointsForm:
 
     name: str
     region: PointForm
-    points = True
-
-    def solve(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return poses (n,) and solutions (n, 3) of frames X (k, 4, 4), and where some are undecided."""
-        pose, x, sure = self.region.solve(X[:, :3, 3])
-        return pose, x, ~sure
 
 
 @lru_cache(maxsize=64)

@@ -11,24 +11,15 @@ a zero.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ...kernels import ops as zm
-from ...kernels.compile import compiled
-from ..six_revolute import roots
-from ..six_revolute.polish import damped
 from .subproblems import cross, to_direction, turned
 
 SPECIAL = 1e-9
 """Below this determinant, lengths relative to the arm's, the two equations say the same."""
-CLOSED = 1e-22
-"""Squared distance, in units of half the arm's size, at which the goal is reached."""
-STEPS, UNROLLED = 24, 3
-REAL = -1e-12
-"""A candidate with a relative margin above this is real, and reaches the goal."""
 FURTHEST = 1e6
 """Slides further than this, in units of half the arm's size, belong to zeros at infinity."""
 
@@ -59,41 +50,6 @@ class PointForm:
         """(3,) divisors of the coordinates to scaled lengths or radians."""
         return np.array([1.0 if kind == "R" else 1.0 / self.scale for kind in self.kinds])
 
-    def solve(self, goals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return numbers of goals (n,) and solutions (n, 3) of goals (k, 3); (k,) True if none can be missing.
-
-        One can where a zero is not simple, or where a candidate that is real does not reach the goal.
-        """
-        goal = (goals - self.origin) * self.scale
-        options = {"kinds": self.kinds, "special": self.special}
-        c = roots.polynomials(_kernel(polynomial, **options)(*self._arm, goal[:, None], roots.SAMPLE_POINTS))
-        zeros = roots.isolate(c)
-        with np.errstate(all="ignore"):  # a slide may have a zero at infinity
-            x, margin = _kernel(candidates, **options)(*self._arm, goal[zeros.pose], _on_circle(zeros.y))
-        row, column = (np.isfinite(x) & (np.abs(x) < FURTHEST)).all(-1).nonzero()
-        pose, x, real = zeros.pose[row], x[row, column], margin[row, column] > REAL
-        x, reached = self._polished(x, goal[pose])
-        sure = np.ones(len(goal), bool)
-        sure[zeros.pose[~zeros.simple]] = False
-        sure[pose[real & ~reached]] = False
-        return pose[reached], x[reached] * self.units, sure
-
-    @property
-    def _arm(self):
-        return self.h, self.a, self.start
-
-    def _polished(self, x: np.ndarray, goal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Run Newton's method from x (n, 3): x, and whether the goals are reached."""
-        step = _kernel(newton_steps, kinds=self.kinds)
-        square = np.zeros(len(x))
-        left = np.arange(len(x))  # a point that has arrived stays, whatever others do
-        for _ in range(0, STEPS, UNROLLED):
-            x[left], square[left], moved = step(*self._arm, goal[left], x[left])
-            left = left[moved > 1e-9]
-            if not len(left):
-                break
-        return x, square < CLOSED
-
 
 def point_form(kinds: str, h: np.ndarray, a: np.ndarray, start: np.ndarray) -> PointForm | None:
     """Return the form of three joints, or None if they cannot move the point in all directions."""
@@ -109,17 +65,6 @@ def point_form(kinds: str, h: np.ndarray, a: np.ndarray, start: np.ndarray) -> P
     special = abs(_determinant(rows)) if kinds[1] == "R" else abs(rows[0])
     special = special < SPECIAL if kinds != "PPP" and kinds[:2] != "PP" else False
     return PointForm(kinds, h, a, start, origin, float(scale), bool(special))
-
-
-def _on_circle(y):
-    return np.stack([np.cos(y), np.sin(y)], -1)
-
-
-@cache
-def _kernel(function, **options):
-    shapes = {"h": (3, 3), "a": (3, 3), "start": (3,), "goal": (3,)}
-    last = {"x": (3,)} if function is newton_steps else {"cs": (2,)}
-    return compiled(function, shapes | last, options=options)
 
 
 def _third(h, a, start, goal, cs, kinds: str):
@@ -287,16 +232,3 @@ def _walk(h, a, start, x, kinds: str):
             p = p + x[i] * h[i]
             rates = [h[i], *rates]
     return p, rates
-
-
-def newton_steps(h: Any, a: Any, start: Any, goal: Any, x: Any, *, kinds: str) -> tuple[Any, Any, Any]:
-    """Return x after some damped Newton steps, the squared error before the last, and the greatest part of it."""
-    square = greatest = 0.0
-    for _ in range(UNROLLED):
-        p, rates = _walk(h, a, start, x, kinds)
-        error = goal - p
-        square = error @ error
-        step = damped(np.stack(rates, 1), error, zm.sqrt(1e-2 * zm.sqrt(square) + 1e-30))
-        greatest = zm.maximum(zm.maximum(zm.abs(step[0]), zm.abs(step[1])), zm.abs(step[2]))
-        x = x + np.array(step)
-    return x, square, greatest

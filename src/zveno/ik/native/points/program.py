@@ -61,6 +61,26 @@ def _judged(
     program: Builder, arm: PointsTables, T: Rows, limits: Rows, in_doubt: bool = False
 ) -> tuple[Rows, Rows]:
     """Write rows of the answer, and keys, of all candidates of a pose; of ambiguous poses only if `in_doubt`."""
+    numbers, target, rigid, candidates, state = _found(program, arm, T, in_doubt)
+    kind = arm.of_class
+    return judged_candidates(program, kind, numbers, limits, target, rigid, candidates, state, MOST_STEPS, in_doubt)
+
+
+def candidates_only(program: Builder, arm: PointsTables) -> None:
+    """Write candidates (branches + 1, n) of a pose T (4, 4), in chain units and not polished, and found (2,): their
+    number, and whether there may be others."""
+    kind = arm.of_class
+    T = program.input("T", (4, 4), 16)
+    listed = program.output("listed", (kind.n_branches + 1, kind.n), kind.n)
+    found = program.output("found", (2,), 2)
+    *_, candidates, state = _found(program, arm, T, in_doubt=True)
+    found[0] = program.step(as_it_is, state[0])
+    with program.each(kind.n_branches + 1) as i:
+        listed[i] = program.step(as_it_is, candidates[i])
+
+
+def _found(program: Builder, arm: PointsTables, T: Rows, in_doubt: bool) -> tuple[Rows, Rows, Rows, Rows, Rows]:
+    """Write the numbers of the arm, the target, whether it is rigid, and what `_candidates` does."""
     kind = arm.of_class
     numbers = program.table("arm", arm.row)
     widths = (("target", 12), ("goal", 3), ("turn", 9), ("rigid", 1))
@@ -71,8 +91,7 @@ def _judged(
     with program.each(roots.SAMPLES) as i:
         values[i] = program.step(partial(sampled, kind), numbers[0], goal[0], points[i])
     c[0] = program.step(cautious, values[0, roots.SAMPLES])
-    candidates, state = _candidates(program, kind, numbers, goal, turn, c, in_doubt)
-    return judged_candidates(program, kind, numbers, limits, target, rigid, candidates, state, MOST_STEPS, in_doubt)
+    return numbers, target, rigid, *_candidates(program, kind, numbers, goal, turn, c, in_doubt)
 
 
 def _candidates(
