@@ -1,7 +1,7 @@
 """Functions that take `executor=`: the same bits for 1, 2 and 3 processes and for threads as without."""
 
+import importlib
 import multiprocessing
-import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -41,7 +41,7 @@ def executor(request):
 def small_pieces(monkeypatch):
     for name in ("COMPILED", "CLOSED", "SCANNED"):
         monkeypatch.setattr(pieces, name, 7)
-    monkeypatch.setattr(sys.modules["zveno.simulation.simulate"], "PIECE", 5)
+    monkeypatch.setattr(importlib.import_module("zveno.simulation.simulate"), "PIECE", 5)
     monkeypatch.setattr(accuracy, "PIECE", 100)
 
 
@@ -96,7 +96,7 @@ def test_a_time_ends_the_work_of_all_workers(executor, small_pieces):
         PUMA.ik(poses, executor=executor, timeout=-1.0)
 
 
-def test_errors_name_the_pose_and_those_of_the_user_come_through(executor, small_pieces):
+def test_errors_name_the_pose(executor, small_pieces):
     wrong = PUMA.forward_kinematics(PUMA.random(30, 0))
     wrong[25, 0, 0] = np.nan
     with pytest.raises(ZvenoError, match="pose 25"):
