@@ -177,8 +177,8 @@ class NativeSolver:
 
 def explained(method: str, request: IkRequest, poses: bytes, batch: tuple, name: str = "") -> dict[str, Any]:
     """Return the other fields of an answer to poses that need no explanation; `inputs` and `target` take longer."""
-    if name in ("self_motions", "notes"):  # what operations on answers read, which should be quick
-        return {"self_motions": {}, "notes": {}}
+    if name in ("self_motions", "notes", "radius"):  # what operations on answers read, which should be quick
+        return {"self_motions": {}, "notes": {}, "radius": None}
     problem = request.problem
     if name in ("mechanism", "frame", "question"):
         return {"mechanism": problem.mechanism, "frame": problem.frame, "question": question_of(problem)}
