@@ -128,8 +128,8 @@ def test_postures_out_of_reach_are_not_solved():
 def test_targets_by_name():
     robot = five_bar()
     q = ClosedRobot(robot).q
-    found = robot.ik({"tool": robot.forward_kinematics(q, "tool")[:3, 3]}, limits=False)
+    found = zveno.ik.whole_body(robot, {"tool": robot.forward_kinematics(q, "tool")[:3, 3]}, limits=False)
     assert found.status == "solved"
     assert left(robot, found.q) < 1e-12
     with pytest.raises(ZvenoError):
-        robot.ik({"tol": np.zeros(3)})
+        zveno.ik.whole_body(robot, {"tol": np.zeros(3)})
