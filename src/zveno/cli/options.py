@@ -244,7 +244,7 @@ def unused(flags: Mapping[str, Any], needs: str) -> None:
     """Raise an error if one of the flags was given although the command would ignore it.
 
     Args:
-        flags: values of flags by name; None, False and () were not given.
+        flags: values of flags by name; None, False or () if a flag was not given.
         needs: what makes them apply.
     """
     for name, value in flags.items():

@@ -22,17 +22,17 @@ from .newton import Lanes, _dot, lanes_of
 from .pose_error import error
 
 SINGULAR = 1e-5
-"""Smallest singular value (lengths over `length`) below which a configuration is treated as singular."""
+"""Smallest singular value (lengths in units of `length`) below which a configuration is treated as singular."""
 EXACT = 1e-9
 """Tolerated pose error of a solution: metres (for arms of up to some metres) and radians."""
 SLACK = 1e-9
-"""Excess over a limit, in radians or lengths over `length`, that still counts as at the limit."""
+"""Excess over a limit, in radians or units of `length`, that still counts as at the limit."""
 FLOOR = 1e-17
 """Added to the diagonal of JᵀJ in a Newton step."""
 MOBILE = 1e-9
-"""Least singular value (lengths over `length`) above which a random configuration is regular."""
+"""Least singular value (lengths in units of `length`) above which a random configuration is regular."""
 ROUNDING = 4e-16
-"""Rounding error of a pose error, lengths over `length` and radians, of a chain no longer than that."""
+"""Rounding error in the pose error of a chain no longer than `length`, in units of `length` and radians."""
 _GREATEST = 1e60
 """Squared norm of J⁻¹ beyond which it is rounding alone."""
 N_KNOWN = 9
@@ -53,7 +53,7 @@ class Judgement:
         metres, radians: errors of the pose.
         residual: the greater of them.
         miss: the same, metres in parts of the arm's length where that is above 1.
-        condition: ‖J‖ ‖J⁺‖ / min(m, n) in the Frobenius norm, at least 1; lengths over `length`.
+        condition: ‖J‖ ‖J⁺‖ / min(m, n) in the Frobenius norm, at least 1; lengths in units of `length`.
         least: 1/‖J⁻¹‖ in the Frobenius norm: between σ_min/√m and σ_min, known to rounding of J.
         mark: a number that tells most configurations apart, see `mark`.
         determinant: of J, where its sign means something, see `orientable`; else 0.
@@ -211,7 +211,7 @@ def judge(
 
 
 def certificate_numbers(problem: IkProblem, length: float) -> np.ndarray:
-    """Return K, and what `ROUNDING` grows by, lengths over `length`; valid too where some joints are held."""
+    """Return K, and the factor of `ROUNDING`, lengths in units of `length`; valid also if some joints are held."""
     links = sum(float(np.linalg.norm(C[:3, 3])) for C in problem.constants)
     strokes = sum(1.0 for step in problem.steps if step.kind != "R")
     return np.array([second_derivative(problem, length), max(1.0, links / length + strokes)])
@@ -224,7 +224,7 @@ def is_certified(K: Any, error: Any, least: Any) -> Any:
 
 
 def second_derivative(problem: IkProblem, length: float) -> float:
-    """Return K, a bound of |D²e[v, v]| over unit v, of slides that are within 1 of zero, lengths over `length`."""
+    """Return K, a bound of |D²e[v, v]| over unit v, for slides within 1 of zero; lengths in units of `length`."""
     steps, n = problem.steps, problem.n
     lengths = [float(np.linalg.norm(step.T_before[:3, 3])) / length for step in steps[1:]]
     lengths.append(float(np.linalg.norm(problem.T_last_frame[:3, 3])) / length)

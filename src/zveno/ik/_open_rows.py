@@ -90,7 +90,7 @@ class RowClass:
     """Chains whose configurations one program certifies: they differ in numbers only.
 
     Attributes:
-        moves: kind, coordinate, factor and pitch over `length` of every step.
+        moves: kind, coordinate, factor and pitch in units of `length` of every step.
         n: number of coordinates.
         task: the requested components.
         oriented: True if signs of det J mean something.
@@ -130,7 +130,7 @@ class RowClass:
         return independent and (self.task.is_pose or not (self.task.rotation or self.task.axis))
 
     def chain(self, links: Any) -> Chain:
-        """Return the chain of links (s, 3, 4), numbers or traced, lengths over `length`."""
+        """Return the chain of links (s, 3, 4), numbers or traced, lengths in units of `length`."""
         steps = [
             Step(kind, links[i], k, factor, pitch, "", k) for i, (kind, k, factor, pitch) in enumerate(self.moves)
         ]
@@ -146,7 +146,7 @@ def row_class(problem: IkProblem, n_candidates: int) -> RowClass:
 
 @lru_cache(maxsize=64)
 def arm_numbers(problem: IkProblem) -> tuple[np.ndarray, np.ndarray]:
-    """Return links and tool (s + 1, 12), lengths over `length`; and length, K, ε, and the error of a line."""
+    """Return links and tool (s + 1, 12), lengths in units of `length`; and length, K, ε and the error of a line."""
     links = np.stack([step.T_before[:3] for step in problem.steps] + [problem.T_last_frame[:3]])
     links[0] = np.eye(3, 4)
     links[..., 3] /= problem.length

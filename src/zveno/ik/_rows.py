@@ -20,9 +20,9 @@ from .targets import Targets
 from .task import Question
 
 REGULAR = 1e-3
-"""Smallest singular value (lengths over `length`) above which signs of determinants are certain."""
+"""Smallest singular value (lengths in units of `length`) above which signs of determinants are certain."""
 SAME = 1e-5
-"""Solutions nearer than this in every coordinate (radians, or lengths over `length`) are one."""
+"""Solutions nearer than this in every coordinate (in radians, or in units of `length`) are one."""
 
 
 def distinct(

@@ -13,7 +13,7 @@ from .redundant.cut_curves import SAMPLE, Curve, within_limits
 from .solutions import COMPLETE, FAMILY, SAMPLED, UNDECIDED, Continuum, SelfMotion
 
 NEARLY_SINGULAR = 1e-3
-"""Least singular value (lengths over `length`) below which the rows of a pose are certified one by one."""
+"""Least singular value (lengths in units of `length`) below which the rows of a pose are certified one by one."""
 CROSSING = 1e-3
 """Second least singular value below which other self-motions may cross a straight one."""
 LEAST_CANDIDATES = 8

@@ -184,7 +184,7 @@ class IkProblem:
 
     @cached_property
     def tool(self) -> np.ndarray:
-        """C_n (3, 4), lengths over `length`."""
+        """C_n (3, 4), lengths in units of `length`."""
         tool = self.T_last_frame[:3].copy()
         tool[:, 3] /= self.length
         return tool

@@ -35,7 +35,7 @@ STRAGGLERS = 1e-5
 ACCEPTED = 1e-19
 """Largest squared error of a solution, in units of `length` and radians."""
 MEETING = 0.01
-"""Least singular value (lengths over `length`) below which another solution is looked for along the kernel."""
+"""Least singular value (lengths in units of `length`) below which another solution is sought along the kernel."""
 TWIN_STEPS = (0.03, -0.03, 0.1, -0.1, 0.3, -0.3)
 _AT_ONCE = 1 << 18
 """Distances that are computed before the next poses are taken."""

@@ -26,11 +26,11 @@ from ..spatial.transforms import inverse, transform
 from .branch import GAP, closure_kernel, scaled
 
 NEAR = 1e-7
-"""Largest distance of two axes that meet, over the size of the mechanism."""
+"""Largest distance between two axes that count as meeting, relative to the size of the mechanism."""
 FLAT = 1e-7
-"""Amplitude of an equation over the squared size of the mechanism below which a joint does not move it."""
+"""Amplitude of an equation, relative to the squared size of the mechanism, below which a joint does not move it."""
 FITS = 1e-6
-"""Largest mismatch of a root in the equations that were not used for it, over the size of the mechanism."""
+"""Largest mismatch of a root in the equations not used to find it, relative to the size of the mechanism."""
 NEARLY = 1e-4
 """Distance of a complex root from the real ones below which two states nearly meet."""
 HINGES = ("revolute", "continuous")
@@ -86,7 +86,7 @@ class Rod(NamedTuple):
 
 @dataclass(frozen=True)
 class Chain:
-    """One or two joints between two bodies, which turn or slide: T(x) = B₀ M₁(x₁) B₁ M₂(x₂) B₂."""
+    """One or two joints between two bodies, each turning or sliding: T(x) = B₀ M₁(x₁) B₁ M₂(x₂) B₂."""
 
     bodies: tuple[int, int]
     between: tuple[np.ndarray, ...]

@@ -52,13 +52,13 @@ class Selection:
     pivots: tuple[tuple[int, int], ...]
     """(row, dependent velocity) in an order of elimination of K with little fill-in and no small pivot"""
     left: np.ndarray
-    """residual φ (m,) of all rows at `q`: zero to rounding in `rows`, else what rounding in the file leaves"""
+    """residual φ (m,) of all rows at `q`: in `rows` zero to rounding, in others what rounding in the file leaves"""
     rank_at_q: int
     """rank of the loops' Jacobian at `q`; smaller than len(rows) at a singular reference"""
     margin: float
-    """least kept over largest singular value of the scaled rows at `q`"""
+    """smallest kept singular value of the scaled rows at `q`, divided by the largest"""
     gap: float
-    """largest dropped over least kept singular value, worst of the states; 0 if none is dropped"""
+    """largest dropped singular value divided by the smallest kept one, at the worst state; 0 if none is dropped"""
     chosen: bool
     """True if the model names no motors, so that the driven velocities are a choice of this analysis"""
 
@@ -74,7 +74,7 @@ class Selection:
 
     @property
     def fingerprint(self) -> str:
-        """Hash of what kernels of this selection are traced from."""
+        """Hash of everything from which the kernels of this selection are traced."""
         return hash_of(self.mechanism.fingerprint, self.pivots, self.free)
 
 

@@ -68,7 +68,7 @@ class FitProblem:
 
     @cached_property
     def n_columns(self) -> int:
-        """Number of parameters and displacements of unknowns."""
+        """Number of columns: the parameters, and the displacements of the unknowns."""
         return len(self.model.terms) + sum(len(unknown.free) for unknown in self.unknowns)
 
     @cached_property
@@ -90,11 +90,11 @@ class FitProblem:
         return values
 
     def by_row(self, values: np.ndarray, otherwise: float) -> np.ndarray:
-        """Return the values (data rows,) for every scalar row, (rows,); `otherwise` for known distances."""
+        """Return one value per scalar row, (rows,), from values per data row; `otherwise` for known distances."""
         return np.concatenate([values, [otherwise]])[self.row]
 
     def by_noise(self, values: np.ndarray, otherwise: float) -> np.ndarray:
-        """Return the values (noises,) for every scalar row, (rows,); `otherwise` for known distances."""
+        """Return one value per scalar row, (rows,), from values per noise; `otherwise` for known distances."""
         return np.concatenate([values, [otherwise]])[self.noise]
 
     def columns_of(self, wanted: bool | None = None) -> list[int]:
@@ -531,7 +531,7 @@ def residual_and_slopes(
 
 
 def _read(kind: type[Measurement]) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the inputs other than frames."""
+    """Return the shapes of the inputs that are not frames."""
     return {"y": (kind.n_data,)} | ({"c": (kind.n_numbers,)} if kind.n_numbers else {})
 
 

@@ -28,7 +28,7 @@ N_WORKSPACE = 300
 WEAK = 1e-3
 """Assumed information about a place of contact, as a share of that of one posture."""
 SINGULAR = 1e-9
-"""Share of the largest singular value below which others are zero."""
+"""Share of the largest singular value below which a singular value counts as zero."""
 MOST_CANDIDATES = 10**7
 """Maximum number of random candidates, whose rows are kept in memory."""
 UNDETERMINED = 10.0
@@ -246,7 +246,8 @@ def _refuse_deficient(rows: PlannedRows, J: np.ndarray, prior: np.ndarray) -> No
 
 
 def covariance_of(S: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return S⁻¹ and the roots of its diagonal; for singular S, its pseudo-inverse and inf for the unseen."""
+    """Return S⁻¹ and the square roots of its diagonal; if S is singular, the pseudo-inverse, and inf where S tells
+    nothing."""
     values, vectors = np.linalg.eigh(S)
     seen = values > SINGULAR**2 * max(values[-1], 1e-300)
     C = (vectors[:, seen] / values[seen]) @ vectors[:, seen].T

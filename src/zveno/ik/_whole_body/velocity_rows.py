@@ -199,7 +199,7 @@ def _add_squares(H: list[list[Any]], g: list[Any], rows: TaskRows) -> None:
 
 
 def _outside_zone(task: Task, row: TaskRows, first: Any, second: Any) -> TaskRows:
-    """Return the equations without the part of the error inside the dead zones; inside, none at all."""
+    """Return the equations with the dead zones subtracted from the error; for an error inside, no equations."""
     e, J = list(row.e), list(row.J)
     for part, zone in ((range(task.n_first), first), (range(task.n_first, len(e)), second)):
         norm = sqrt(sum(e[r] * e[r] for r in part)) if len(part) else 0.0
@@ -211,11 +211,11 @@ def _outside_zone(task: Task, row: TaskRows, first: Any, second: Any) -> TaskRow
 
 
 def box(mechanism: Mechanism, q: Any, v_before: Any, limits: Any, dt: Any, gain: Any) -> tuple[Any, Any]:
-    """Return bounds of δ (n_v,) that keep the limits of position, velocity and acceleration.
+    """Return bounds on δ (n_v,) that keep the position, velocity and acceleration limits.
 
-    A step goes at most the share `gain` of the way to a limit of position, and no faster than the limit of
-    acceleration can still stop. Beyond a limit it goes back, within the limits of velocity and acceleration. From a
-    velocity that cannot be stopped before a limit, the limit of acceleration gives way.
+    A step covers at most the share `gain` of the distance to a position limit, and is never so fast that stopping
+    in time would exceed the acceleration limit. Beyond a position limit it leads back, within the velocity and
+    acceleration limits. If the velocity is already too high to stop in time, the acceleration limit gives way.
     """
     lower, upper = [], []
     places = plain_velocities(mechanism)
@@ -232,11 +232,11 @@ def box(mechanism: Mechanism, q: Any, v_before: Any, limits: Any, dt: Any, gain:
 
 
 def _reach(room: Any, gain: Any, hardest: Any, carried: Any) -> Any:
-    """Return the longest step towards a limit that is `room` away, of which later ones can be made shorter.
+    """Return the longest step towards a limit `room` away after which later steps can shrink in time.
 
     Each step may be shorter than the one before by `hardest`, h. A step δ ≤ h / gain may be followed by steps that
-    take the share `gain` of the room. Before a longer one, δ²/2h + δ/2 + h (1/gain − 1/2)²/2 of room is needed:
-    steps shorter by h leave as much.
+    each cover the share `gain` of the room left. A longer one needs the room δ²/2h + δ/2 + h (1/gain − 1/2)²/2
+    before it: steps shorter by h leave as much.
     """
     limited = less(hardest, np.inf)
     h = where(limited, hardest, 1.0)
@@ -252,7 +252,7 @@ def _inequalities(
 ) -> tuple[list[Any], list[Any]]:
     """Return rows C and lower bounds: a distance loses at most the share `gain` of its excess over the margin.
 
-    So does the angle that a ball has left, to first order; see `balls_kept`.
+    The same holds, to first order, for the angle left before the limit of a ball joint; see `balls_kept`.
     """
     mechanism = problem.mechanism
     C, low = [], []
@@ -279,7 +279,7 @@ def _inequalities(
 
 
 def balls_kept(balls: tuple[tuple[slice, float], ...], q: Any) -> Any:
-    """Turn balls of q that turn too far back to their limit, the shortest way."""
+    """Turn ball joints of q that are beyond their limit back to it, the shortest way."""
     q = np.array(list(q), dtype=object)
     for place, most in balls:
         turn = quaternion_log(q[place])

@@ -64,7 +64,7 @@ class Tally:
 
     @property
     def unsure(self) -> int:
-        """Poses of which more, or any, solutions may exist: sampled, undecided, not proved."""
+        """Number of poses that may have unlisted solutions: sampled, undecided, not proved."""
         return sum(n for word, n in self.statuses.items() if word not in SURE)
 
     @property

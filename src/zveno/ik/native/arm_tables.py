@@ -32,8 +32,8 @@ class Numbers(NamedTuple):
         scale: factor of lengths in the closed form.
         h, a, e: axes of the closed form, (n, 3).
         end: (3, 4) inverse of the end of its chain with all coordinates zero.
-        links: transforms between the joints, (n − 1, 3, 4), lengths over `length`.
-        tool: C_n, (3, 4), lengths over `length`.
+        links: transforms between the joints, (n − 1, 3, 4), lengths in units of `length`.
+        tool: C_n, (3, 4), lengths in units of `length`.
         length: of the arm, m.
         certificate: K of the chain, and what rounding grows by: see `zveno.ik._judge`, (2,).
     """
@@ -210,7 +210,7 @@ class ArmTables(Tables):
 
 
 def links_between(problem: IkProblem) -> np.ndarray:
-    """Return the transforms between the joints, (n − 1, 3, 4), lengths over `length`."""
+    """Return the transforms between the joints, (n − 1, 3, 4), lengths in units of `length`."""
     links = np.stack([step.T_before[:3] for step in problem.steps[1:]])
     links[..., 3] /= problem.length
     return links

@@ -21,7 +21,7 @@ class Bounds(NamedTuple):
         closed: error of a pose from which on another step of Newton's is made.
         sharp: error of a pose up to which coordinates are as exact as can be.
         exact: error of a pose up to which a configuration is a solution.
-        rounding: error of a pose, lengths over `length` and radians, that rounding leaves of an arm of that length.
+        rounding: error that rounding leaves in a pose of an arm as long as `length`, in its units and radians.
         twins: least singular value from which on zeros of a polynomial are not taken for one.
         slack: distance to a limit, rad, within which a coordinate can be inside or outside of it.
         seam: distance to a whole turn's seam, rad, within which it can be on either side.

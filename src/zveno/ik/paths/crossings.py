@@ -27,8 +27,8 @@ MOST_STEPS = 4 * PIECES
 AT_REST = 2.0
 """The motion along a continuum is at most this times the motion between it and the pose before or after."""
 SINGULAR, SINGULAR_SOLUTION = 1e-6, 1e-4
-"""Least singular values (lengths over `length`): the singularity is reached; a solution may be at one, as far as
-its coordinates tell, which at a double root are known to half the digits."""
+"""Least singular values (lengths in units of `length`) below which the singularity is reached, and below which a
+solution may be at one: its coordinates, known to half the digits at a double root, tell no more."""
 SHARE, STEPS, NEAR = 0.75, 60, 48
 """A singular place is approached in steps that leave this share of the distance, so many of them, of which those
 after the first `NEAR` may fail. Near folds, angles change as the root of the distance."""

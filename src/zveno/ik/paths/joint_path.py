@@ -20,14 +20,14 @@ PathStatus = Literal["continuous", "with jumps", "incomplete"]
 @registered
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A motion along cubic splines of their own length s, one after another, each from rest to rest.
+    """A motion along consecutive cubic splines, each parametrised by its chord length s and run from rest to rest.
 
     Attributes:
         knots: (m, n_q) configurations.
-        s: (m,) their places on their spline, from 0.
-        grid: (g,) places between which s̈ is constant.
-        rate: (g,) ṡ there.
-        first: (splines + 1, 2) numbers of the first knot and the first place of the grid of each.
+        s: (m,) their values of s, from 0 on every spline.
+        grid: (g,) values of s between which s̈ is constant.
+        rate: (g,) ṡ at the grid.
+        first: (splines + 1, 2) numbers of the first knot and the first grid point of each spline.
     """
 
     knots: np.ndarray
@@ -44,16 +44,16 @@ class JointPath(Result):
 
     Attributes:
         q: (N, n_q) the best sequence of configurations; NaN where a pose has no solution.
-        jumps: numbers k where the arm does not get from pose k to pose k + 1 along the path: the motion that was
-            integrated from the one does not lead to the other.
+        jumps: numbers k where the arm cannot follow the path from pose k to pose k + 1: the motion integrated from
+            one configuration does not lead to the other.
         jump_sizes: joint motion of each jump, in radians and lengths of the arm.
         jump_deviations: (jumps, 2) metres and radians by which the frame leaves the path, taken as a constant twist
             from pose to pose, if all joints move evenly across the jump. Small values mean that a singularity lies
-            on the way, which such a motion passes; great ones, that the arm changes its branch.
+            on the way and that such a motion passes it; large ones mean that the arm changes branch.
         jump_fractions: (jumps,) share of the way to the next pose that the arm can go before each jump.
         jump_reasons: why it goes no further: a limit by name, a singularity, the reach, or a better place to jump.
         unsolved: numbers of the poses without solutions.
-        incomplete: numbers of the poses whose solutions may not be all, so that a better sequence may exist.
+        incomplete: numbers of the poses that may have further solutions, so that a better sequence may exist.
         singular: numbers of the poses at which the chosen sequence is nearly singular.
         branches: every branch that starts at the first pose, as far as it goes; none for redundant arms.
         fraction: of the path, measured in poses, that the sequence does before its first jump or unsolved pose.

@@ -1,7 +1,8 @@
 """Time-optimal passing times of a joint path, with joint velocities and accelerations inside limits.
 
-Between rests the path is a cubic spline q(s) of its own length, through the configurations of the poses, and others
-that were followed between them where it would leave limits. With x = ṡ² and u = s̈, limits are linear in (x, u):
+Between rests the path is a cubic spline q(s), parametrised by its chord length s. It passes through the
+configurations of the poses; where it would leave limits between them, it also passes through others that were
+followed there. With x = ṡ² and u = s̈, limits are linear in (x, u):
 |q'_j| √x ≤ v_j and |q'_j u + q''_j x| ≤ a_j. A pass backwards finds the greatest x from which the rest can still be
 reached, one forwards the greatest x that can be attained (time-optimal path parametrisation by reachability, Pham
 and Pham 2018). Limits hold on all of every interval of the grid, several between neighbouring poses.
@@ -50,7 +51,7 @@ class Timing(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """A continuous part: knots q (m, n_q), their distances s (m,) from the first, and places (m,) in poses."""
+    """A continuous part: knots q (m, n_q), their chord lengths s (m,) from the first, and places (m,) in poses."""
 
     q: np.ndarray
     s: np.ndarray
@@ -103,7 +104,7 @@ def timed(
 
 
 def _motion(sections: list[tuple[np.ndarray, ...]], n_q: int) -> Motion:
-    """Put sections (knots, their lengths, grid, rates) one behind the other."""
+    """Join sections (knots, their chord lengths, grid, rates) end to end."""
     knots, s, grid, rate = (
         zip(*sections, strict=True) if sections else (((np.zeros((0, n_q)),), *[(np.zeros(0),)] * 3))
     )
@@ -162,7 +163,7 @@ def _passed(grid: np.ndarray, rate: np.ndarray) -> np.ndarray:
 
 
 def _from_rest_to_rest(d: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the lengths (2,) of the ends of a straight line d (n,), and the grid (4,) and rates of its motion."""
+    """Return s (2,) at the ends of a straight line d (n,), and the grid (4,) and rates of the motion along it."""
     length = float(np.linalg.norm(d))
     share = abs(d[d != 0.0]) / length
     fastest, steepest = (v[d != 0.0] / share).min(initial=np.inf), (a[d != 0.0] / share).min(initial=np.inf)
@@ -226,7 +227,7 @@ def _part(follower: Follower, states: np.ndarray, run: np.ndarray, pieces: np.nd
 
 
 def _beyond(follower: Follower, part: _Part) -> Iterator[tuple[float, str]]:
-    """Yield places of a part where its spline is beyond limits, and which."""
+    """Yield places of a part where its spline exceeds limits, and the names of these limits."""
     moving = np.diff(part.s, prepend=-1.0) > _TINY
     s, q, place = part.s[moving], part.q[moving], part.place[moving]
     if len(s) < 2:
@@ -249,7 +250,7 @@ def _beyond(follower: Follower, part: _Part) -> Iterator[tuple[float, str]]:
 
 
 def _timed_part(s: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute a grid along a part with knots q at lengths s, and ṡ there, from rest to rest."""
+    """Return a grid along a part with knots q at chord lengths s, and ṡ on the grid, from rest to rest."""
     if len(s) < 2:
         return np.zeros(1), np.zeros(1)
     spline = _spline(s, q)

@@ -10,7 +10,7 @@ import numpy as np
 from ..ik_problem import IkProblem
 
 LOCKED = 1e-9
-"""Limits no further apart than this, in radians or lengths over `length`, leave one value."""
+"""Limits no further apart than this, in radians or units of `length`, leave one value."""
 
 
 @lru_cache(maxsize=32)

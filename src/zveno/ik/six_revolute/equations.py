@@ -227,9 +227,9 @@ def determinant(E: Any, cs: Any, *, size: int) -> Any:
 
 
 def kernel_basis(E: Any, cs: Any, *, dimension: int) -> tuple[Any, Any]:
-    """Return vectors (12, dimension) that M(y) annihilates at rank 12 − dimension, not yet in monomials.
+    """Return a basis (12, dimension) of the kernel of M(y), whose rank is 12 − dimension; not yet in monomials.
 
-    Second, the last pivot over the greatest: it is small where the kernel nearly has one more dimension.
+    Also return the last pivot divided by the largest: it is small where the kernel nearly has one more dimension.
     """
     rank = SIZE - dimension
     A = _eliminate(at_angle(E, cs), rank)

@@ -11,12 +11,12 @@ from ...errors import ModelError
 from ..tables import listed
 
 GAP_STEPS, GAP_SECONDS = 5.0, 0.02
-"""A step longer than this many usual ones and than this many seconds is a gap. Shorter ones may be interpolated:
-the motions of arms are slower than 10 Hz or so."""
+"""A step that is longer than this many usual steps, and than this many seconds, is a gap. Shorter ones may be
+interpolated: the motions of arms are slower than 10 Hz or so."""
 MAX_STEP = 0.5
-"""Largest time between samples, s, of a motion; beyond, the time has another unit."""
+"""Largest time between samples of a motion, s; if steps are longer, the time is in another unit."""
 RESTART = 100
-"""Number of rows: a clock that goes back for fewer delivers late rows, which are dropped; else it was set back."""
+"""If the clock is behind for fewer rows than this, they came late and are dropped; otherwise it was set back."""
 MOST_RESTARTS = 100
 FEWEST_ROWS = 10
 LEAST_KEPT = 0.05
@@ -130,7 +130,7 @@ def _forward_rows(at, times, lines, gap: float, step: float, account: list[str],
 
 
 def _single_jumps(t: np.ndarray, gap: float) -> np.ndarray:
-    """Return the rows whose time is out of order while their neighbours follow each other."""
+    """Return a mask of the rows whose time is out of order while the rows on either side are in order."""
     jumps = np.zeros(len(t), dtype=bool)
     back = np.flatnonzero(t[1:] < t[:-1])
     suspects = np.unique(np.concatenate([back, back + 1]))

@@ -17,10 +17,10 @@ from ..contact import Contact
 from .stepping import Stepping, about, along
 
 MEETS = 1e-3
-"""m: up to this gap a contact acts on the ground, where it closes, and not on the shape. Corners of a sole that
-turns flat are at heights z of their own; taken there they slip by z times the rate of the turn, so that they cannot
-all stick, and forces inside the sole would be looked for that make one of them slide. Beyond, at more than 1 m/s in
-a step of 1 ms, the arm of the force would be wrong by more than that."""
+"""m: up to this gap a contact acts on the ground, where it closes, and not on the shape. While a sole
+turns flat, its corners are at different heights z. If forces acted there, corners would slip by z times the rate
+of the turn: they could not all stick, and the solver would look for forces inside the sole that make one of them
+slide. At larger gaps, closed in a step of 1 ms at more than 1 m/s, the lever arm would be wrong by more."""
 NO_TURN = 1e-9
 """Rotation of a ball joint, rad, below which its axis is rounding."""
 
@@ -57,7 +57,7 @@ def touches_on_ground(contact: Contact, T_frame: Any, cells: list[Any]) -> list[
 
 
 class Rows:
-    """Rows B of body motions, their combinations to contacts and limits (see `stepping`), and unilateral gaps."""
+    """Rows B of body motions, matrices S from them to contacts (`stepping`), and gaps of contacts and limits."""
 
     def __init__(self, stepping: Stepping, q: Any, cells: list[Any], way: Any):
         self.stepping, self.q, self.way = stepping, q, way
@@ -66,7 +66,7 @@ class Rows:
         self.B: list[Any] = []
         self.S: list[Any] = []
         self.gaps: list[Any] = []
-        """of every unilateral group, in order"""
+        """of every contact point and limit, in order"""
         self._origins: dict[int, Any] = {}
         self._n_touched = 0
         looked_up = dict(zip([k for k, _, _ in stepping.fields], cells, strict=True))
@@ -142,7 +142,7 @@ class Rows:
 
 
 def tangents(normal: Any) -> tuple[Any, Any]:
-    """Return two directions across a normal: x and y, turned with z onto it (from below, Duff and others 2017)."""
+    """Return two unit vectors across a normal: x and y, turned with z onto it (from below, Duff et al. 2017)."""
     if np.asarray(normal).dtype != object:
         turn = z_to(normal)
         return turn[:, 0], turn[:, 1]

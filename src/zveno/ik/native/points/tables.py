@@ -26,8 +26,8 @@ class Numbers(NamedTuple):
 
     Attributes:
         before: C_0⁻¹, (3, 4).
-        links: transforms between the joints, (n − 1, 3, 4), lengths over `length`.
-        tool: C_n, (3, 4), lengths over `length`.
+        links: transforms between the joints, (n − 1, 3, 4), lengths in units of `length`.
+        tool: C_n, (3, 4), lengths in units of `length`.
         length: of the arm, m.
         certificate: K of the chain, and what rounding grows by: see `zveno.ik._judge`, (2,).
         scale, origin, h, a, start: of the closed form, see `zveno.ik.closed_form.point_forms.PointForm`.

@@ -27,8 +27,8 @@ class Numbers(NamedTuple):
 
     Attributes:
         before, after: C_0⁻¹ and C_6⁻¹, (3, 4).
-        links: transforms between the joints, (5, 3, 4), lengths over `length`.
-        tool: C_6, (3, 4), lengths over `length`.
+        links: transforms between the joints, (5, 3, 4), lengths in units of `length`.
+        tool: C_6, (3, 4), lengths in units of `length`.
         length: of the arm, m.
         certificate: K of the chain, and what rounding grows by: see `zveno.ik._judge`, (2,).
         scale: factor of lengths in the elimination.

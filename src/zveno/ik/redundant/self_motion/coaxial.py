@@ -34,7 +34,7 @@ NEAR = 0.05
 """Solutions of a slice this near to where two axes are one are brought there, rad: double roots are known badly."""
 CORRECTIONS = 12
 ON_LINE = 4e-11
-"""Error of a pose, lengths over `length` and radians, up to which it stays on a line."""
+"""Error of a pose, lengths in units of `length` and radians, up to which it stays on a line."""
 SAME_LINE = 1e-6
 """Lines nearer than this, rad, are one."""
 

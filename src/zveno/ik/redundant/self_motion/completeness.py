@@ -2,8 +2,8 @@
 
 A curve that no slice meets lies between two slices, so the sliced joint s turns on it, at least twice. There the
 plane curve F(s, u) = 0 of any projection has F_u = 0. All such points are known (`plane_curves`); those where a
-known curve turns are accounted for. A place left ambiguous, as where two curves cross in one projection, must be
-ambiguous at the same s in every other projection too: elsewhere there is no unknown curve.
+known curve turns are accounted for. Some places stay ambiguous, as where two curves cross in one
+projection. An unknown curve can hide only where every projection is ambiguous at the same s.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ WIDENED = 1e-5
 
 
 MOST_INTERVALS = 48
-"""Left in doubt by one projection: more than these are joined where gaps are least before another is asked."""
+"""Largest number that one projection may leave in doubt; of more, those with the smallest gaps are joined."""
 MOST_ASKED = 8
-"""Intervals in doubt that are looked at one by one."""
+"""Largest number of intervals in doubt that are examined one by one."""
 
 
 class Unknown(NamedTuple):
@@ -44,7 +44,7 @@ class Unknown(NamedTuple):
 def unknown_turns(
     projections: tuple[Projection, ...], T: np.ndarray, turns: np.ndarray, interval: tuple[float, float]
 ) -> Unknown:
-    """Find turns not among those (t, 7) of known curves, with s in an interval, of a pose T (4, 4)."""
+    """Find turns at a pose T (4, 4), with s in an interval, that are not among those (t, 7) of known curves."""
     left = np.array([interval], float)
     slices: list[np.ndarray] = []
     for projection in projections:
@@ -80,7 +80,7 @@ def _within(s: np.ndarray, intervals: np.ndarray) -> np.ndarray:
 
 
 def _where_met(s: np.ndarray, side: np.ndarray) -> np.ndarray:
-    """Return s halfway between turns (t,) of the least and the greatest s of possibly one curve."""
+    """Return s halfway between turns (t,) that may be the lowest and the highest s of one curve."""
     values = []
     for low in s[side > 0]:
         above = s[(side < 0) & (s > low)]
@@ -89,7 +89,7 @@ def _where_met(s: np.ndarray, side: np.ndarray) -> np.ndarray:
 
 
 def _merged(intervals: np.ndarray) -> np.ndarray:
-    """Merge intervals (n, 2), a little wider, that touch, and the nearest while there are too many."""
+    """Widen intervals (n, 2) a little and merge those that touch; if too many are left, merge the nearest."""
     if not len(intervals):
         return intervals
     order = np.argsort(intervals[:, 0], kind="stable")
