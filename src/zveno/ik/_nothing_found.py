@@ -88,7 +88,7 @@ def explain(draft: Draft, empty: np.ndarray, outside: Outside, told: Explained) 
         draft.codes[empty[solving]] = UNDECIDED
         told.limit_excess[empty[solving]] = 0.0
         for i in empty[solving]:
-            draft.notes.pop(int(i), None)
+            draft.notes[int(i)] = "a local search found what the method has missed"
         draft.add(empty[solving], closest.x[solving])
         left = (~solving).nonzero()[0]
         empty, x, value, closest = empty[left], x[left], value[left], closest.taken(left)

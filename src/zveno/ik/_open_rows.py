@@ -57,7 +57,7 @@ OPEN, FRAGILE, PRECISE, CERTIFIED, STRAIGHT = range(5)
 could not; certified; on a straight self-motion."""
 NEARLY_DOUBLE = 1e-4
 """Least singular value below which a twin is looked for: solvers take rows nearer than that for one."""
-_POLISHING, _PRECISELY, _SAMPLES = 32, 12, 15
+_POLISHING, _PRECISELY, _SAMPLES = 32, 6, 15
 _FOURFOLD = 2e-5
 """Second least singular value below which solvers may take four solutions for one."""
 _LONGEST, _LONGEST_PRECISE = 0.3, 0.01

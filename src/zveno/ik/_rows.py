@@ -180,17 +180,6 @@ class Draft:
         order = np.argsort(pose, kind="stable")
         self.pose, self.rows = pose[order], Judgement(np.concatenate([self.rows.table, new.table])[order], new.n)
 
-    def replace(self, poses: np.ndarray, other: Draft) -> None:
-        """Take the rows, statuses and notes of some poses from another draft, whose only poses they are."""
-        self.keep((~np.isin(self.pose, poses)).nonzero()[0])
-        self.join(poses[other.pose], other.rows)
-        self.codes[poses] = other.codes
-        for i, pose in enumerate(poses.tolist()):
-            self.self_motions.pop(pose, None)
-            self.notes.pop(pose, None)
-            self.self_motions |= {pose: other.self_motions[i]} if i in other.self_motions else {}
-            self.notes |= {pose: other.notes[i]} if i in other.notes else {}
-
     def result(self, explained: Iterable[np.ndarray], inputs: str) -> Solutions:
         """Return the `Solutions`, ordered within a pose by the first coordinate, then by the mark.
 

@@ -21,7 +21,7 @@ from .ik_problem import TURN, IkProblem
 from .native.answer import explained
 from .newton import CONVERGED, UNROLLED, Lanes, newton_kernel
 from .request import IkRequest
-from .solutions import COMPLETE, SAMPLED, UNDECIDED, Raw, Solutions, Solver
+from .solutions import COMPLETE, SAMPLED, UNDECIDED, Solutions, Solver
 from .targets import EXACT, Targets, placed
 
 _CODES = np.array([UNDECIDED, COMPLETE])
@@ -30,29 +30,16 @@ _CODES = np.array([UNDECIDED, COMPLETE])
 def checked_answer(problem: IkProblem, targets: Targets, solver: Solver, inputs: str) -> Solutions:
     """Find all solutions of a chain that is not redundant, by a solver."""
     raw = solver.solve(problem, targets.T)
-    draft = _drafted(problem, targets, raw, solver.name)
-    # Of a pose with open rows nothing more can be claimed, whatever another method finds.
-    unsure = np.array([i for i in (~raw.complete).nonzero()[0].tolist() if i not in draft.notes], int)
-    if len(unsure) and raw.further is not None:
-        poses = Targets(
-            targets.T[unsure], targets.lanes._replace(targets=targets.lanes.targets[unsure]), unsure.shape
-        )
-        draft.replace(unsure, _drafted(problem, poses, raw.further(unsure), solver.name))
-    unbalanced(draft)
-    outside = take_outside(draft)
-    return concluded(draft, outside, inputs)
-
-
-def _drafted(problem: IkProblem, targets: Targets, raw: Raw, method: str) -> Draft:
-    """Return the checked solutions of a solver, those near singular configurations certified or open."""
-    density = np.zeros(len(targets.T), int) if raw.density is None else raw.density
+    density = blank(targets.batch, len(problem.held))[4] if raw.density is None else raw.density
     pose, rows, dropped = checked_candidates(problem, targets.lanes, raw)
     codes = _CODES.take(raw.complete)
     if len(dropped):
         codes[dropped] = UNDECIDED
-    draft = Draft(problem, targets, pose, rows, codes, density, method)
+    draft = Draft(problem, targets, pose, rows, codes, density, solver.name)
     settle_singular(draft, raw.curves)
-    return draft
+    unbalanced(draft)
+    outside = take_outside(draft)
+    return concluded(draft, outside, inputs)
 
 
 def local_answer(problem: IkProblem, targets: Targets, start: Any, inputs: str) -> Solutions:

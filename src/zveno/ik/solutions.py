@@ -89,8 +89,6 @@ class Raw(NamedTuple):
     """Continua that the method knows as such; their points are not among the solutions x."""
     density: np.ndarray | None = None
     """(k,) numbers scanned for each pose, for methods that scan."""
-    further: Callable[[np.ndarray], Raw] | None = None
-    """The answer of a slower method for some of the poses that are not complete, by their numbers."""
 
 
 def flat(raw: Raw) -> tuple[np.ndarray, np.ndarray]:

@@ -145,15 +145,12 @@ class ClosedForm:
         return problem.simple and form_of_problem(problem) is not None
 
     def solve(self, problem: IkProblem, T: np.ndarray) -> Raw:
-        """Find all solutions of poses (k, 4, 4). Where branches meet, a general method can be asked too."""
+        """Find all solutions of poses (k, 4, 4). Where branches meet, a general method is used too."""
         before, after = problem.end_transforms
         form = form_of_problem(problem)
         assert form is not None
         if isinstance(form, Form):
-            links, X = problem.constants[:6].tobytes(), before @ T @ after
-            pose, q, meeting, curves = form.solve(X)
-            raw = as_raw(pose, q, ~meeting, curves)
-            return raw._replace(further=lambda which: as_raw(*all_solutions(links, X[which])))
+            return as_raw(*all_solutions(problem.constants[:6].tobytes(), before @ T @ after))
         if isinstance(form, SlidingForm):
             pose, x, meeting = form.solve(before @ T @ after)
         else:
