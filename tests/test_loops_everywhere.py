@@ -18,6 +18,7 @@ FUNCTIONS = {
     "evaluate_constraints",
     "identifiability",
     "impact",
+    "local",
     "mobility",
     "whole_body",
     "simulate_dataset",
