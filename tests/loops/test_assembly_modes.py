@@ -11,6 +11,7 @@ from closed_machines import palletiser, random_ankle, random_plane_machine
 from closed_models import at, body, carried, four_bar
 
 import zveno
+from tiers import few
 from zveno import Frame, Joint, Link, Loop, ZvenoError, joints
 from zveno.loops import _modes, assembly_modes, close
 from zveno.loops._close import Follower
@@ -175,3 +176,29 @@ def test_a_dyad_that_hangs_on_a_crank_without_mass():
 @pytest.mark.parametrize("seed", range(16))
 def test_random_ankles(seed):
     check_against_samples(random_ankle(seed))
+
+
+def ring(seed, n, locked):
+    """Hinges in any directions from one to the next, closed by construction; the first is the motor."""
+    rng = np.random.default_rng(seed)
+    names = ["ground", *(f"link{k}" for k in range(n))]
+    hinges = [Joint(f"q{k}", *names[k : k + 2], joints.Revolute(), anywhere(rng, 0.5)) for k in range(n)]
+    links = [Link(name) for name in names]
+    tree = zveno.Robot(zveno.assemble("ring", links, hinges))
+    q, end = rng.uniform(-2, 2, n), anywhere(rng, 0.2)
+    place = tree.forward_kinematics(q, frame=names[-1]) @ end
+    frames, loop = [Frame("end", names[-1], end), Frame("place", "ground", place)], Loop("end", "place", locked)
+    return zveno.Robot(zveno.assemble("ring", links, hinges, frames, loops=[loop], motors=("q0",), reference=q))
+
+
+def anywhere(rng, size):
+    return zveno.transforms.transform(zveno.rotations.exp(rng.normal(size=3)), rng.uniform(-size, size, 3))
+
+
+@pytest.mark.parametrize(
+    ("n", "locked", "seed"),
+    few([(7, "weld", 2), (4, "point", 0), *((7, "weld", k) for k in range(12) if k != 2)], 2),
+)
+def test_one_loop_is_an_arm(n, locked, seed):
+    """Seven hinges about a weld and four about a ball, one of them driven."""
+    check_against_samples(ring(seed, n, locked))

@@ -22,7 +22,7 @@ from ..io.results import hash_of
 from ..loops._modes import distinct, random_starts
 from ..loops.blocks import Edge, Unsolved, all_states
 from ..loops.branch import GAP, closure_kernel, scaled
-from ..loops.selection import following, selection
+from ..loops.selection import following, joints_of, selection
 from ..mechanism import Loop, Mechanism, edit
 from ..mechanism.joints import Fixed, Revolute, Spherical
 from ..mechanism.unit_quaternions import ball_angle, limited_balls
@@ -79,7 +79,7 @@ class Hybrid:
     def loops(self) -> tuple[Loop, ...]:
         """Loops that the chain moves: those it shares joints with, and those that share joints with these."""
         mechanism, moved = self.mechanism, set(moving_joints(self.mechanism, self.chain))
-        rest = [(loop, _joints_of(mechanism, loop)) for loop in mechanism.loops]
+        rest = [(loop, joints_of(mechanism, loop)) for loop in mechanism.loops]
         touched: list[Loop] = []
         while near := [pair for pair in rest if pair[1] & moved]:
             rest = [pair for pair in rest if pair not in near]
@@ -97,7 +97,7 @@ class Hybrid:
     def columns(self) -> np.ndarray:
         """Velocities to be found: those of the chain, and of the loops' joints that follow from them."""
         chosen = selection(self.mechanism)
-        joints = set().union(*(_joints_of(self.mechanism, loop) for loop in self.loops))
+        joints = set().union(*(joints_of(self.mechanism, loop) for loop in self.loops))
         rest = following(chosen, self.known, self._mask(joints))
         return np.sort(np.concatenate([np.flatnonzero(self.known), rest]))
 
@@ -315,14 +315,6 @@ class Hybrid:
             starts = random_starts(self.mechanism, self.columns, start, STARTS // 10, np.random.default_rng(0))
             q = self.reached(starts, T)
         return Found(q[:1], UNDECIDED, "", "local")
-
-
-def _joints_of(mechanism: Mechanism, loop: Loop) -> set[str]:
-    """Return the joints of the tree that move one end of a loop against the other; leaders for mimic joints."""
-    links = [mechanism.link_number(mechanism.frame(name).link) for name in (loop.frame, loop.other)]
-    paths = [{*mechanism.tree.ancestors(link), link} for link in links]
-    joints = [mechanism.joints[i - 1] for i in paths[0] ^ paths[1] if i]
-    return {joint.name if joint.mimic is None else joint.mimic.joint for joint in joints if joint.type.n_v}
 
 
 @lru_cache(maxsize=32)

@@ -1,22 +1,24 @@
 """Assembly modes: all closed states of a mechanism for given coordinates of its motors.
 
-Loops that reduce to blocks of one or two joints are solved completely. Otherwise states are found by Newton's
-method from many random starts. States are counted as poses of bodies: a ball or universal joint has several
-coordinates for one pose.
+Loops that reduce to blocks of one or two joints are solved completely. So is a single loop that leaves three joints
+for a point, or six for a weld: cut open, it is the inverse kinematics of an arm. Otherwise states are found by
+Newton's method from many random starts. States are counted as poses of bodies: a ball joint has several coordinates
+for one pose.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ShapeError
 from ..io.results import hash_of, registered
-from ..mechanism import Joint, Mechanism
+from ..mechanism import Joint, Mechanism, edit
+from ..mechanism.loops import CLOSING_JOINTS
 from ..mechanism.units import velocity_names
 from ..report.description import Description
 from ..report.result import Result
@@ -24,7 +26,10 @@ from ..robot_functions import RobotFunctions
 from ._close import Follower, _targets, solved
 from .blocks import HINGES, Unsolved, all_states
 from .branch import scaled
-from .selection import driven_entries, selection
+from .selection import Selection, driven_entries, joints_of, selection
+
+if TYPE_CHECKING:
+    from ..robot import Robot
 
 STARTS = 2000
 """Number of random starts."""
@@ -46,7 +51,8 @@ class Modes(Result):
 
     Attributes:
         q: closed states, (n, n_q), the nearest to the reference first; one per set of body poses.
-        status: "complete", the loops reduce to blocks of one or two joints, and all roots of these are listed;
+        status: "complete", the loops reduce to blocks of one or two joints, and all roots of these are listed, or
+            the one loop was solved completely as an arm;
             "sampled", others may exist; "undecided", two of them nearly coincide, so that their number depends on
             rounding.
         reason: why.
@@ -86,7 +92,7 @@ class Modes(Result):
 
 
 def assembly_modes(
-    robot: RobotFunctions,
+    robot: Robot,
     driven: ArrayLike | Mapping[str, ArrayLike],
     *,
     q0: ArrayLike | None = None,
@@ -115,12 +121,17 @@ def assembly_modes(
         meets = is_doubtful or _meets(follower, q)
         status, reason = ("undecided", MEETING) if meets else ("complete", f"there are at most {bound}")
     except Unsolved as error:
-        bound = None
-        q = _newton(follower, random_starts(mechanism, chosen.dependent, start, STARTS, np.random.default_rng(rng)))
+        arm = _as_arm(robot, chosen, start)
+        bound = None if arm is None else len(arm)
+        status, reason = "complete", "cut open, the loop was solved as an arm"
+        if arm is None:
+            arm = random_starts(mechanism, chosen.dependent, start, STARTS, np.random.default_rng(rng))
+            status, reason = "sampled", f"from {STARTS} random starts: {error}"
+        q = _newton(follower, arm)
         off = abs(follower.kernel(q)[0]) / follower.scale.lengths if len(q) else np.zeros((0, 1))
         q, counts = distinct(robot, q[(off < max(10.0 * open_by, 1e-9)).all(axis=1)])
-        meets = _meets(follower, q)
-        status, reason = ("undecided", MEETING) if meets else ("sampled", f"from {STARTS} random starts: {error}")
+        if _meets(follower, q) or (bound is not None and counts.sum() < bound):
+            status, reason = "undecided", MEETING
     nearest = np.argsort([np.linalg.norm(mechanism.difference(chosen.q, each)) for each in q], kind="stable")
     q, counts = q[nearest], counts[nearest]
     return Modes(
@@ -136,6 +147,31 @@ def assembly_modes(
         robot_name=robot.name,
         inputs_hash=hash_of(mechanism.fingerprint, chosen.q, target),
     )
+
+
+def _as_arm(robot: Robot, chosen: Selection, start: np.ndarray) -> np.ndarray | None:
+    """Return all states (k, n_q) in which the one loop closes, from inverse kinematics; None if that claims less.
+
+    The loop is cut open at its ends: the joints that follow are an arm from the one to the other.
+    """
+    mechanism = robot.mechanism
+    loop = mechanism.loops[0]
+    is_weld = loop.locked == CLOSING_JOINTS["weld"]
+    following = _joints_of(mechanism, chosen.dependent)
+    if len(mechanism.loops) > 1 or not (is_weld or loop.locked == CLOSING_JOINTS["point"]):
+        return None
+    if len(chosen.dependent) != len(loop.locked) or not following <= joints_of(mechanism, loop):
+        return None
+    held = {name: start[mechanism.q_slices[name]] for name in mechanism.joint_names if name not in following}
+    arm = type(robot)(edit.fix_joints(edit.opened(mechanism), held))
+    target, task = (np.eye(4), "pose") if is_weld else (np.zeros(3), "position")
+    answer = arm.ik(target, loop.frame, relative_to=loop.other, limits=False, task=task)
+    if answer.status not in ("complete", "unreachable"):
+        return None
+    q = np.tile(start, (int(answer.count), 1))
+    for name in following:
+        q[:, mechanism.q_slices[name]] = answer.q[: len(q), arm.mechanism.q_slices[name]]
+    return q
 
 
 def random_starts(

@@ -20,7 +20,7 @@ from ..algorithms.linear import pivot_order
 from ..algorithms.loop_rows import row_names
 from ..errors import ModelError
 from ..io.results import hash_of
-from ..mechanism import Mechanism
+from ..mechanism import Loop, Mechanism
 from ..mechanism.units import velocity_names
 from .branch import GAP, OPEN, branch_states, close_near, closure_kernel, scaled
 
@@ -321,3 +321,11 @@ def _polished(
             break
         q, value = onward, after
     return q, value
+
+
+def joints_of(mechanism: Mechanism, loop: Loop) -> set[str]:
+    """Return the joints of the tree that move one end of a loop against the other; leaders for mimic joints."""
+    links = [mechanism.link_number(mechanism.frame(name).link) for name in (loop.frame, loop.other)]
+    paths = [{*mechanism.tree.ancestors(link), link} for link in links]
+    joints = [mechanism.joints[i - 1] for i in paths[0] ^ paths[1] if i]
+    return {joint.name if joint.mimic is None else joint.mimic.joint for joint in joints if joint.type.n_v}
