@@ -11,15 +11,17 @@ import pytest
 
 import zveno
 from every_result import every_result
+from loops.closed_machines import palletiser
 from mechanisms import random_mechanism
 from studio_client import until
 from zveno import calibration, ik
+from zveno.loops.branch import closure_kernel
 
 pytest.importorskip("viser")
 from zveno.report.description import Scene
 from zveno.report.scene import scene_data
 from zveno.studio.instances import GHOST_SIDES
-from zveno.studio.stage import coordinates
+from zveno.studio.stage import coordinates, live_numbers
 from zveno.studio.target import MOST_GHOSTS
 from zveno.studio.views import VIEWS
 from zveno.studio.views.calibration import map_slice, residual_arrows
@@ -188,6 +190,29 @@ def test_sliders_have_the_limits_in_degrees_and_millimetres():
 
 
 @pytest.mark.laws(after=1)
+def test_closed_loops_stay_closed():
+    """Motors have sliders; the other joints follow, and a move that cannot close is not made."""
+    robot = palletiser()
+    with zveno.open_studio(robot) as studio:
+        settled(studio)
+        (stage,) = studio.stages
+        sliders = {c.name: c for c in coordinates(stage.mechanism, stage.size)}
+        assert set(sliders) <= set(robot.mechanism.motors)
+        before = stage.q.copy()
+        for coordinate in sliders.values():
+            stage.change(coordinate.place, float(stage.q[coordinate.place]) + 0.1)
+            assert abs(closure_kernel(robot.mechanism)(stage.q)[0]).max() < 1e-9
+        assert abs(stage.q - before).max() > 0.05
+        assert len(sliders) >= 3
+        assert "holds with" in live_numbers(stage, stage.q)
+        shown = stage.q.copy()
+        stage.change(list(sliders.values())[1].place, 3.0)
+        assert np.array_equal(stage.q, shown)
+        answer = robot.ik(stage.pose(stage.q), stage.frame)
+        stage.set(answer.q[-1])
+        assert np.array_equal(stage.q, answer.q[-1])
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_any_robot_can_be_shown(seed):
     robots = [zveno.Robot(random_mechanism(seed, n=8)), zveno.load("quadruped"), zveno.load("planar2")]

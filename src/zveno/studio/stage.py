@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..closed_robot import ClosedRobot
+from ..errors import UnknownNameError, ZvenoError
 from ..ik._manipulability import manipulability
+from ..loops import close
+from ..loops.selection import driven_entries, selection
 from ..mechanism import Mechanism
-from ..mechanism.units import coordinate_units, velocity_units
+from ..mechanism.units import coordinate_units, velocity_names, velocity_units
 from ..report import solids
 from ..report.robot_parts import Part, RobotParts, foot, ground_below, kind_color, robot_parts, upright_axes
 from ..robot import Robot
@@ -47,10 +50,11 @@ class Coordinate(NamedTuple):
 
 
 def coordinates(mechanism: Mechanism, size: float) -> Iterator[Coordinate]:
-    """List the coordinates that have sliders; quaternions have none."""
+    """List the coordinates that have sliders: quaternions have none, and of closed loops the motors alone."""
     units = coordinate_units(mechanism)
+    free_places = driven_entries(selection(mechanism)) if mechanism.loops else range(mechanism.n_q)
     for place, (name, unit) in enumerate(zip(mechanism.coordinate_names, units, strict=True)):
-        if unit not in _SHOWN:
+        if unit not in _SHOWN or place not in free_places:
             continue
         factor, shown, _ = _SHOWN[unit]
         free = _FREE_TURN if unit == "rad" else 2.0 * size
@@ -60,8 +64,9 @@ def coordinates(mechanism: Mechanism, size: float) -> Iterator[Coordinate]:
 
 
 def within(mechanism: Mechanism, q: np.ndarray) -> np.ndarray:
-    """Clip every limited coordinate of q to its limits."""
-    return np.clip(np.asarray(q, dtype=float), mechanism.lower, mechanism.upper)
+    """Clip every limited coordinate of q to its limits, unless that would open loops."""
+    q = np.asarray(q, dtype=float)
+    return q if mechanism.loops else np.clip(q, mechanism.lower, mechanism.upper)
 
 
 def in_words(mechanism: Mechanism, q: np.ndarray, places: tuple[int, ...]) -> list[str]:
@@ -93,10 +98,11 @@ class Stage:
         self.robot: Robot = robot
         self.node: str = node
         self.mechanism: Mechanism = robot.mechanism
+        self.closed: ClosedRobot | None = ClosedRobot(robot) if self.mechanism.loops else None
         self.shape: RobotParts = robot_parts(self.mechanism)
         self.frame: str = _shown_frame(self.mechanism) if frame is None else frame
         self.size: float = self.shape.size
-        self.q: np.ndarray = within(self.mechanism, np.array(self.mechanism.home, dtype=float))
+        self.q: np.ndarray = self.home
         self._changing = threading.Lock()
         self.readers: list[Callable[[np.ndarray], None]] = []
         """Functions called in the worker's thread after changes of q, at most eight times per second."""
@@ -114,6 +120,12 @@ class Stage:
         self._frames: Any = None
         self.placed: int = 0
         self.place()
+
+    @property
+    def home(self) -> np.ndarray:
+        """Configuration shown first: neutral, or the closed reference."""
+        home = self.mechanism.home if self.closed is None else self.closed.q
+        return within(self.mechanism, np.array(home, dtype=float))
 
     def pose(self, q: np.ndarray, frame: str | None = None) -> np.ndarray:
         """Pose of a frame, by default the displayed one, (..., 4, 4)."""
@@ -140,10 +152,15 @@ class Stage:
         self.worker.mark((self.node, "read"), self._read, after=TEXT_SECONDS)
 
     def change(self, place: int, value: float) -> None:
-        """Set one coordinate; several pages may do so concurrently."""
+        """Set one coordinate; several pages may do so concurrently. Loops follow, or nothing moves."""
         with self._changing:
             q = self.q.copy()
             q[place] = value
+            if self.closed is not None:
+                closure = close(self.robot, q[driven_entries(selection(self.mechanism, self.q))], q0=self.q)
+                if not closure.closed.all():
+                    return
+                q = closure.q
             self.set(q)
 
     def place(self) -> None:
@@ -245,7 +262,7 @@ def add_joints(stage: Stage, gui: Any) -> None:
         slider.on_update(moved)
         sliders.append((coordinate, slider))
     home = gui.add_button("Neutral")
-    home.on_click(lambda _: stage.set(np.array(stage.mechanism.home, dtype=float)))
+    home.on_click(lambda _: stage.set(stage.home))
 
     def read(q: np.ndarray) -> None:
         numbers.content = live_numbers(stage, q)
@@ -259,19 +276,23 @@ def add_joints(stage: Stage, gui: Any) -> None:
 
 
 def live_numbers(stage: Stage, q: np.ndarray) -> str:
-    """Format frame position, manipulability and holding torques as Markdown."""
+    """Format frame position, manipulability and holding torques (of loops: those along motors) as Markdown."""
     mechanism, robot = stage.mechanism, stage.robot
     x, y, z = 1e3 * stage.pose(q)[:3, 3]
     lines = [f"**{stage.frame}** at {x:.1f}, {y:.1f}, {z:.1f} mm"]
-    lines.append(f"manipulability {manipulability(robot, q, stage.frame):.3g}")
+    if stage.closed is None:
+        lines.append(f"manipulability {manipulability(robot, q, stage.frame):.3g}")
     if not any(link.inertia[0] > 0 for link in mechanism.links):
         return "  \n".join([*lines, "holding torques: the model has no masses"])
-    torques = np.asarray(robot.gravity_torque(q))
-    units = velocity_units(mechanism)
-    names = [joint.name for joint in mechanism.joints if joint.mimic is None for _ in range(joint.type.n_v)]
+    units = dict(zip(velocity_names(mechanism), velocity_units(mechanism), strict=True))
+    try:
+        torques = np.asarray((stage.closed or robot).gravity_torque(q))
+    except ZvenoError as error:  # a singular state of loops
+        return "  \n".join([*lines, str(error)])
+    names = velocity_names(mechanism) if stage.closed is None else stage.closed.velocity_names
     order = np.argsort(-np.abs(torques), kind="stable")[:MOST_TORQUES]
     held = [
-        f"| {names[k]} | {round(float(torques[k]), 2) + 0.0:.2f} {'N' if units[k] == 'm' else 'N·m'} |"
+        f"| {names[k]} | {round(float(torques[k]), 2) + 0.0:.2f} {'N' if units[names[k]] == 'm' else 'N·m'} |"
         for k in sorted(order)
     ]
     return "  \n".join(lines) + "\n\n| holds with | |\n|---|---|\n" + "\n".join(held)

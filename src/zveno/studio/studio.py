@@ -142,7 +142,8 @@ class Studio:
         self.stages.append(stage)
         gui = self.server.gui
         folder = gui.add_folder(
-            f"{robot.name}, {robot.n_v} degrees of freedom", expand_by_default=len(self.stages) == 1
+            f"{robot.name}, {(stage.closed or robot).n_v} degrees of freedom",
+            expand_by_default=len(self.stages) == 1,
         )
         with folder:
             tabs = gui.add_tab_group()

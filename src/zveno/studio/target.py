@@ -181,9 +181,9 @@ class Target:
             self.to_robot()
 
     def _first_pose(self) -> np.ndarray:
-        """Pose in the least singular of a few configurations; the current pose if the robot has many joints."""
+        """Pose in the least singular of a few configurations; the current pose of many joints or closed loops."""
         robot = self.stage.robot
-        if robot.n_q > 7:
+        if robot.n_q > 7 or robot.mechanism.loops:
             return self._pose_of_robot()
         q = robot.random(TRIED, 0)
         best = q[int(manipulability(robot, q, self.frame).argmax())]
