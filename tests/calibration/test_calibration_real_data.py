@@ -93,7 +93,7 @@ def test_ball_in_socket_one_place_held_out():
     assert found.identifiability.rank == 25
     assert error < 0.20e-3
     assert "compliance" in found.joint_terms
-    found, error = _one_place_held_out(robot, kind, q, groups, loss="none", joint_terms=())
+    found, error = _one_place_held_out(robot, kind, q, groups, loss="none", model=CalibrationModel(joint_terms=()))
     assert not found.outliers
     assert error < 0.20e-3
 
