@@ -152,7 +152,8 @@ def test_schur_form_equals_the_full_matrix(seed):
     if seed % 2:
         return  # it takes seconds to build
     found = constrained_dynamics(Robot(mechanism), q, v, tau, chosen)
-    assert found.status == "solved" or found.status.startswith("open: the state violates")
+    assert found.status in ("solved", "open")
+    assert found.status == "solved" or "the state violates" in found.reason
     assert relative_error(found.violation, rows.value) < 1e-11
     assert relative_error(found.a, a) < scale
     assert relative_error(found.reactions, R) < scale

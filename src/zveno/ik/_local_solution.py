@@ -74,7 +74,8 @@ class LocalSolution(Result):
 
     def describe(self) -> Description:
         """Return the description that text, figures and pages show."""
-        return Description("Local solution", self.summary, "good" if self.converged.all() else "warn")
+        pictures = self.solutions.describe().of("figure")
+        return Description("Local solution", self.summary, "good" if self.converged.all() else "warn", (), pictures)
 
 
 def local(
