@@ -83,11 +83,14 @@ def test_regions_hold_95_percent_of_real_postures_not_seen():
     """Of sets of 34 to 114 postures, an eighth is held out in four ways; of sockets, every place.
 
     One of nine places of panda_2 is worse than all others: fits without it hold a tenth of it, which leaves 89 %.
+    That set misses the 90 % that all others reach.
     """
+    missed = []
     for name, robot, data, parts in sets():
         shuffled = [np.random.default_rng(seed).permutation(parts) for seed in range(3)]
         ways = [parts] if name.startswith("panda") else [parts, *shuffled]
         size, plain, inside = np.mean([covered(robot, data, way) for way in ways], axis=0)
         print(f"{name}: χ² {size:.2f}, {plain:.3f} without the factor, {inside:.3f} with it")
-        assert (0.88 if name == "panda_2" else 0.90) <= inside <= 0.98, name
+        missed += [] if 0.90 <= inside <= 0.98 else [name]
         assert plain < inside, name
+    assert missed == ["panda_2"]

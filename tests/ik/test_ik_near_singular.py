@@ -219,7 +219,10 @@ def test_self_motions_of_aligned_wrists_are_found_beside_open_rows(name):
     """Rows lie beside the self-motion by the root of rounding, and one method of several knows the curve."""
     arm = (known_arms() | {arm.name: arm for arm in industrial_arms(3)})[name]
     robot, rng = robot_of(arm, Limits(-2.0, 2.0)), np.random.default_rng(0)
+    known = 0
     for _ in range(20):
         q = np.array([rng.uniform(-2, 2), 0.0, 0.0, rng.uniform(-1, 1), 0.0, rng.uniform(-1, 1)])
         found = robot.ik(robot.forward_kinematics(q))
-        assert found.self_motions.get(0) or (name, found.status) == ("industrial2", "undecided")
+        known += bool(found.self_motions.get(0))
+        assert found.self_motions.get(0) or found.status == "undecided"
+    assert known >= (17 if name == "industrial2" else 20)  # there, two singular values vanish at once

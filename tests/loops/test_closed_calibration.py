@@ -97,8 +97,9 @@ def test_ranks(name, rank, all_of_them):
 def test_platforms_have_as_many_parameters_as_their_closed_forms(tmp_path):
     """Ranks are those counted by hand from |p + R b − a| = l.
 
-    Six rods have two points and a length each, 42 parameters; frames of both instruments take 12. Three arms
-    with a motor add axis and radius, 4 each: 54 for a delta on six rods, of which its nominal geometry hides 12.
+    Six rods have two points and a length each, 42 parameters; frames of both instruments take 12. An arm of a delta
+    on six rods has an axis (4), two points that turn about it (3 each), and two rods with a length and a point of
+    the platform (4 each): 54 for three, of which the nominal geometry hides 12.
     """
     platform, hanging = stewart(), delta()
     platform.frame("tool", "platform", (0.0, 0.0, 0.65))

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..kernels.compile import compiled
 from ..kernels.kernel import Kernel
+from ..spatial.vectors import skews
 from ._closing import closed_rates
 from ._products import product_motion, product_rates
 from .models import Model
@@ -80,10 +81,6 @@ def relative_motion(
     return T, J_a - np.concatenate([linear, back @ w], axis=-2)
 
 
-_SKEW = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0.0]])
-"""Matrix that maps w to the entries of w×."""
-
-
 def inverses(T: np.ndarray) -> np.ndarray:
     """Return the inverse of each transform."""
     out = np.zeros_like(T)
@@ -92,11 +89,6 @@ def inverses(T: np.ndarray) -> np.ndarray:
     out[..., :3, 3] = -(Rt @ T[..., :3, 3, None])[..., 0]
     out[..., 3, 3] = 1.0
     return out
-
-
-def skews(a: np.ndarray) -> np.ndarray:
-    """Return a× (..., 3, 3) of vectors (..., 3)."""
-    return (a @ _SKEW).reshape(*a.shape, 3)
 
 
 def displaced(T: np.ndarray, d: np.ndarray) -> np.ndarray:

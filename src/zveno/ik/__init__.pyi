@@ -14,11 +14,11 @@ from ._whole_body.tasks import PostureTask as PostureTask
 from ._whole_body.tasks import Task as Task
 from ._whole_body.velocity_ik import DifferentialIK as DifferentialIK
 from ._whole_body.velocity_ik import VelocityStep as VelocityStep
-from .judge import Proof as Proof
 from .maps.results import WorkspaceMap as WorkspaceMap
 from .maps.workspace import workspace_map as workspace_map
 from .paths.joint_path import JointPath as JointPath
 from .paths.pose_curves import PosePath as PosePath
+from .proof import Proof as Proof
 from .solutions import SelfMotion as SelfMotion
 from .solutions import Solutions as Solutions
 from .tolerance import Tolerance as Tolerance

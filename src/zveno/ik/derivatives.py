@@ -8,8 +8,9 @@ import numpy as np
 
 from ..errors import ZvenoError
 from ..robot_functions import RobotFunctions
+from ..spatial.vectors import skews
 from ._judge import EXACT, SINGULAR, jacobians
-from .frame_motion import moving_velocities, pose_and_jacobian, skew, task_errors
+from .frame_motion import moving_velocities, pose_and_jacobian, task_errors
 from .ik_problem import IkProblem
 from .newton import Lanes, newton
 
@@ -73,7 +74,7 @@ def pose_derivatives(solutions: Solutions, chain: IkProblem, rows: np.ndarray, p
         )
     D = np.zeros((len(q), mechanism.n_v, 6))
     at_frame = np.broadcast_to(np.eye(6), (len(q), 6, 6)).copy()  # the target's twist at the frame's origin
-    at_frame[:, :3, 3:] = -skew(F[:, :3, 3] - T[:, :3, 3])
+    at_frame[:, :3, 3:] = -skews(F[:, :3, 3] - T[:, :3, 3])
     D[:, columns] = units[:, None] * np.linalg.solve(A, selected @ at_frame)
     return D
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..mechanism import Mechanism
 from ..robot_functions import RobotFunctions
+from ..spatial.vectors import skews
 from .ik_problem import IkProblem
 
 
@@ -47,15 +48,10 @@ def task_errors(chain: IkProblem, F: np.ndarray, T: np.ndarray) -> tuple[np.ndar
         w = 0.5 * np.sqrt(np.maximum(1.0 + np.trace(E, axis1=1, axis2=2), 1e-6))
         sines = np.stack([E[:, 2, 1] - E[:, 1, 2], E[:, 0, 2] - E[:, 2, 0], E[:, 1, 0] - E[:, 0, 1]], axis=1)
         u = sines / (4.0 * w[:, None])
-        e[:, 3:], rates = 2.0 * u, w[:, None, None] * np.eye(3) - skew(u)
+        e[:, 3:], rates = 2.0 * u, w[:, None, None] * np.eye(3) - skews(u)
     rows[:, 3:, 3:] = rates @ turn
     kept = [*task.position, *(3 + i for i in ((0, 1) if task.axis else task.rotation))]
     return e[:, kept], rows[:, kept]
-
-
-def skew(a: np.ndarray) -> np.ndarray:
-    """Return matrices [a]× (s, 3, 3) of vectors (s, 3)."""
-    return np.swapaxes(np.cross(a[:, None], np.eye(3)), 1, 2)
 
 
 def moving_joints(mechanism: Mechanism, chain: IkProblem) -> list[str]:

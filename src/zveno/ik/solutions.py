@@ -30,7 +30,7 @@ from .ik_problem import TURN, IkProblem, chain_between
 from .task import Question
 
 if TYPE_CHECKING:
-    from .judge import Proof
+    from .proof import Proof
 
 COMPLETE, FAMILY, UNREACHABLE, EXCLUDED, UNDECIDED, WITHIN, REJECTED, SAMPLED = range(8)
 PROVED, PROVED_UNREACHABLE, PROVED_EXCLUDED, NOT_PROVED = range(8, 12)
@@ -602,7 +602,7 @@ class Solutions(Result):
         Args:
             tolerance: radians and metres by which a listed configuration may miss the exact solution.
         """
-        from .judge import prove
+        from .proof import prove
 
         return prove(self, tolerance=tolerance)
 

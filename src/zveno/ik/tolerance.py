@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ShapeError
+from ..spatial.vectors import skews
 
 SLACK = 1e-6
 """Share of a bound that a pose may be beyond it; and a thousandth of that in m or rad, where it is zero."""
@@ -136,7 +137,7 @@ def _rotation_vector(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     t = np.maximum(angle, 1e-6)
     c = 1.0 / t**2 - (1.0 + np.cos(t)) / np.maximum(2.0 * t * np.sin(t), _TINY)
     c = np.where(angle < 1e-3, 1.0 / 12.0, np.clip(c, 0.0, 1.0))
-    S = _skew(phi)
+    S = skews(phi)
     return phi, np.eye(3) - 0.5 * S + c[:, None, None] * (S @ S)
 
 
@@ -153,10 +154,3 @@ def _tilt(axis: np.ndarray, R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ratio = np.where(angle > 1e-6, angle / np.tan(np.clip(angle, 1e-6, 1.5)), 1.0)[:, None, None]
     rest = np.eye(3) - axis[:, None] * axis[None]
     return unit * angle[:, None], along + ratio * (rest - along)
-
-
-def _skew(v: np.ndarray) -> np.ndarray:
-    out = np.zeros((len(v), 3, 3))
-    out[:, 0, 1], out[:, 0, 2], out[:, 1, 2] = -v[:, 2], v[:, 1], -v[:, 0]
-    out[:, 1, 0], out[:, 2, 0], out[:, 2, 1] = v[:, 2], -v[:, 1], v[:, 0]
-    return out

@@ -164,7 +164,7 @@ HOMES = {
     "IdentifiedAxes": "zveno.calibration.axes",
     "Identifiability": "zveno.calibration._identifiability",
     "Identification": "zveno.identification.result",
-    "Proof": "zveno.ik.judge",
+    "Proof": "zveno.ik.proof",
     "LocalSolution": "zveno.ik._local_solution",
     "JointPath": "zveno.ik.paths.joint_path",
     "Payload": "zveno.identification.payload",

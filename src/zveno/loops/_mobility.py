@@ -141,7 +141,9 @@ def mobility(robot: RobotFunctions, *, q0: ArrayLike | None = None) -> Mobility:
         notes.append("the model names no motors: the driven velocities are a choice")
     if redundant and abs(chosen.left[checked]).max() > 1e-9:
         worst = checked[np.argmax(abs(chosen.left[checked]))]
-        notes.append(f"{rows[worst]} is left open by {abs(chosen.left[worst]):.1e}: rounding in the model")
+        notes.append(
+            f"{rows[worst]} is left open by {abs(chosen.left[worst]):.1e}: rounding or errors of the geometry"
+        )
     return Mobility(
         status=status,
         reason=reason,

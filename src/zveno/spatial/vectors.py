@@ -32,3 +32,12 @@ def cross(a: Any, b: Any) -> np.ndarray:
 def skew(a: Any) -> np.ndarray:
     """Skew-symmetric (3, 3) matrix [a]× with [a]× b = a × b."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+_SKEW = np.array([[0, 0, 0, 0, 0, -1, 0, 1, 0], [0, 0, 1, 0, 0, 0, -1, 0, 0], [0, -1, 0, 1, 0, 0, 0, 0, 0.0]])
+"""Matrix that maps a to the entries of [a]×."""
+
+
+def skews(a: np.ndarray) -> np.ndarray:
+    """Skew-symmetric matrices (..., 3, 3) of vectors (..., 3) of floats."""
+    return (a @ _SKEW).reshape(*a.shape, 3)

@@ -157,8 +157,11 @@ class Stage:
             q = self.q.copy()
             q[place] = value
             if self.closed is not None:
-                closure = close(self.robot, q[driven_entries(selection(self.mechanism, self.q))], q0=self.q)
-                if not closure.closed.all():
+                try:
+                    closure = close(self.robot, {self.mechanism.coordinate_names[place]: value}, q0=self.q)
+                except ZvenoError:  # a singular state: no branch is meant
+                    return
+                if closure.status != "closed":
                     return
                 q = closure.q
             self.set(q)

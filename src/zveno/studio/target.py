@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ZvenoError
 from ..ik._manipulability import manipulability
-from ..ik.judge import prove
+from ..ik.proof import prove
 from ..ik.solutions import Solutions
 from ..mechanism.units import coordinate_units
 from ..spatial.rotations import from_quaternion, to_quaternion
